@@ -1,0 +1,106 @@
+#include "engine/prompt.h"
+
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/text/chat_template.h"
+
+namespace deepinfer::engine {
+namespace {
+
+RequestError invalid(const std::string& message, const std::string& pointer) {
+  return {"invalid_value", message, pointer};
+}
+
+// A message of the text layer may begin with a JSON pointer: "/messages/2/role: unknown role".
+RequestError from_text_layer(const Error& error) {
+  const std::string& message = error.message;
+  const std::size_t colon = message.find(": ");
+  if (!message.empty() && message[0] == '/' && colon != std::string::npos) {
+    return invalid(message.substr(colon + 2), message.substr(0, colon));
+  }
+  return invalid(message, "");
+}
+
+// Null for an empty text; nothing when it is not JSON.
+std::optional<Json> parse_part(const std::string& text) {
+  if (text.empty()) return Json(nullptr);
+  Json parsed = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (parsed.is_discarded()) return std::nullopt;
+  return parsed;
+}
+
+}  // namespace
+
+PromptEncoder::Encoded PromptEncoder::encode(const Request& request) const {
+  if (const auto* text = std::get_if<TextPrompt>(&request.prompt)) return encode_text(*text);
+  if (const auto* ids = std::get_if<TokenPrompt>(&request.prompt)) return encode_ids(*ids);
+  return encode_chat(std::get<ChatPrompt>(request.prompt));
+}
+
+PromptEncoder::Encoded PromptEncoder::encode_text(const TextPrompt& prompt) const {
+  auto ids = tokenizer_.encode(prompt.text, ControlTokens::kRecognised);
+  if (!ids) return invalid(ids.error().message, "/prompt");
+  std::vector<TokenId> all = *std::move(ids);
+  const TokenId bos{static_cast<std::int32_t>(shape_.bos_token)};
+  if (all.empty() || all.front() != bos) all.insert(all.begin(), bos);
+  return checked(std::move(all));
+}
+
+PromptEncoder::Encoded PromptEncoder::encode_ids(const TokenPrompt& prompt) const {
+  if (prompt.ids.empty()) return invalid("the prompt has no tokens", "/prompt_token_ids");
+  std::vector<TokenId> ids;
+  ids.reserve(prompt.ids.size());
+  for (std::size_t i = 0; i < prompt.ids.size(); ++i) {
+    const std::int32_t id = prompt.ids[i];
+    if (id < 0 || id >= shape_.vocabulary) {
+      return RequestError{"token_out_of_range",
+                          "token id " + std::to_string(id) +
+                              " is outside the vocabulary, allowed is 0 to " +
+                              std::to_string(shape_.vocabulary - 1),
+                          "/prompt_token_ids/" + std::to_string(i)};
+    }
+    ids.push_back(TokenId{id});
+  }
+  return checked(std::move(ids));
+}
+
+PromptEncoder::Encoded PromptEncoder::encode_chat(const ChatPrompt& prompt) const {
+  const std::optional<Json> messages = parse_part(prompt.messages);
+  const std::optional<Json> tools = parse_part(prompt.tools);
+  const std::optional<Json> format = parse_part(prompt.response_format);
+  if (!messages.has_value()) return invalid("messages are not JSON", "/messages");
+  if (!tools.has_value()) return invalid("tools are not JSON", "/tools");
+  if (!format.has_value()) return invalid("the schema is not JSON", "/response_format");
+  if (prompt.reasoning_effort < 1 || prompt.reasoning_effort > 100) {
+    return invalid(
+        "reasoning_effort is " + std::to_string(prompt.reasoning_effort) + ", allowed is 1 to 100",
+        "/reasoning_effort");
+  }
+  ChatRequest chat;
+  chat.messages = &*messages;
+  chat.tools = tools->is_null() ? nullptr : &*tools;
+  chat.response_format = format->is_null() ? nullptr : &*format;
+  chat.options.thinking = prompt.thinking;
+  chat.options.reasoning_effort = prompt.reasoning_effort;
+  auto pieces = render_chat(chat);
+  if (!pieces) return from_text_layer(pieces.error());
+  auto ids = encode_pieces(tokenizer_, *pieces);
+  if (!ids) return from_text_layer(ids.error());
+  return checked(*std::move(ids));
+}
+
+PromptEncoder::Encoded PromptEncoder::checked(std::vector<TokenId> ids) const {
+  const auto length = static_cast<std::int64_t>(ids.size());
+  if (length >= max_context_) {
+    return RequestError{"prompt_too_long",
+                        "the prompt has " + std::to_string(length) + " tokens, the context of " +
+                            std::to_string(max_context_) + " leaves no room for an answer",
+                        ""};
+  }
+  return ids;
+}
+
+}  // namespace deepinfer::engine
