@@ -1,0 +1,26 @@
+// SIGINT and SIGTERM as something to ask for between two steps, so that a run ends cleanly.
+//
+// Threads:  create it before other threads start: they inherit that these signals wait
+// Lifetime: the signals act as usual again when it goes
+#pragma once
+
+#include <csignal>
+
+namespace deepinfer::cli {
+
+class StopSignals {
+ public:
+  StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+  ~StopSignals();
+
+  // The number of a signal that came since the last call, or 0.
+  [[nodiscard]] int poll() const;
+
+ private:
+  sigset_t waiting_{};
+  sigset_t before_{};
+};
+
+}  // namespace deepinfer::cli
