@@ -1,0 +1,20 @@
+// What every benchmark prints: one line of JSON with commit, machine, parameters and, for each quantity
+// that was measured, its median, minimum and maximum over the repetitions.
+//
+// Threads: pure functions
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace deepinfer::bench {
+
+// {"median", "min", "max", "repetitions"}; `samples` is not empty.
+[[nodiscard]] nlohmann::ordered_json summary_of(std::vector<double> samples);
+
+// {"cpu", "processors"}: the processor's name as the system has it.
+[[nodiscard]] nlohmann::ordered_json this_machine();
+
+}  // namespace deepinfer::bench
