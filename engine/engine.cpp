@@ -317,22 +317,4 @@ EngineStats Engine::stats() const {
 
 const ModelFacts& Engine::model() const { return parts_->facts; }
 
-const char* name_of(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::kStop:
-      return "stop";
-    case FinishReason::kToolCalls:
-      return "tool_calls";
-    case FinishReason::kLength:
-      return "length";
-    case FinishReason::kCancelled:
-      return "cancelled";
-    case FinishReason::kDeadline:
-      return "deadline";
-    case FinishReason::kError:
-      return "error";
-  }
-  return "error";
-}
-
 }  // namespace deepinfer

@@ -59,12 +59,10 @@ stage_test_release() { run_tests build/release -L 'e2e|slow'; }
 stage_build_asan() { build asan; }
 stage_test_asan() { run_tests build/asan -L 'unit|golden' -LE lint; }
 
-# Every object and no program: the linter is done when the last file is compiled.
-stage_tidy() {
-  cmake --preset tidy
-  python3 -c 'import json; print(*[unit["output"] for unit in json.load(open("build/tidy/compile_commands.json"))])' |
-    xargs ninja -C build/tidy -k 0
-}
+# The newest changes first, and no longer than the whole run may bear; what passed is remembered, so the
+# next run goes on from there. tidy-all leaves nothing.
+stage_tidy() { python3 tests/lint/tidy.py build/dev --minutes "${TIDY_MINUTES:-14}"; }
+stage_tidy_all() { python3 tests/lint/tidy.py build/dev; }
 
 # There is no device here: the kernels compile, and the library holds code for the architecture.
 stage_cuda() {
@@ -109,7 +107,7 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --list)
-      printf '%s\n' "${all_stages[@]}" test-unit
+      printf '%s\n' "${all_stages[@]}" test-unit tidy-all
       exit 0
       ;;
     -h | --help)
@@ -136,7 +134,7 @@ failed_stages=()
 for stage in "${stages[@]}"; do
   case $stage in
     test-*) needs=build-${stage#test-} ;;
-    lint) needs=build-dev ;;
+    lint | tidy*) needs=build-dev ;;
     *) needs= ;;
   esac
   needs=${needs/build-unit/build-dev}

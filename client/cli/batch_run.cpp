@@ -61,16 +61,16 @@ Status BatchRun::fill_window() {
     if (!has_line) return usage_error(has_line.error().message, "input", "check the disk");
     has_more_ = *has_line;
     if (!has_more_ || parts_.output.finished().contains(line.number)) continue;
-    DEEPINFER_TRY([[maybe_unused]] const Done started, start(std::move(line)));
+    DEEPINFER_TRY([[maybe_unused]] const Done started, start(line));
     line = BatchLine{};
   }
   return Done{};
 }
 
-Status BatchRun::start(BatchLine line) {
+Status BatchRun::start(const BatchLine& line) {
   if (!line.problems.empty()) return write(record_of_problems(line));
   RecordContext context = context_of(line);
-  const Engine::Submitted submitted = parts_.runner.submit(std::move(line.request), *this);
+  const Engine::Submitted submitted = parts_.runner.submit(line.request, *this);
   if (submitted.error) return write(record_of_refusal(context, *submitted.error));
   in_flight_.emplace(key_of(submitted.request), std::move(context));
   return Done{};

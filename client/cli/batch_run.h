@@ -61,7 +61,7 @@ class BatchRun final : private Sink {
   void on_finished(RequestResult result) override;
 
   [[nodiscard]] Status fill_window();
-  [[nodiscard]] Status start(BatchLine line);
+  [[nodiscard]] Status start(const BatchLine& line);
   [[nodiscard]] Status write_finished();
   [[nodiscard]] Status write(const Record& record);
   [[nodiscard]] Status sync_now_and_then();

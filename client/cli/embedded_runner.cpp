@@ -9,8 +9,8 @@ class EmbeddedRunner final : public Runner {
  public:
   explicit EmbeddedRunner(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
-  Engine::Submitted submit(Request request, Sink& sink) override {
-    return engine_->submit(std::move(request), sink);
+  Engine::Submitted submit(const Request& request, Sink& sink) override {
+    return engine_->submit(request, sink);
   }
   bool cancel(RequestHandle request) override { return engine_->cancel(request); }
   StepOutcome step() override { return engine_->step(); }

@@ -88,7 +88,7 @@ int report_failure(const RequestResult& result, const CommandContext& context) {
 
 }  // namespace
 
-int generate(BatchLine line, const EngineOptions& options, bool is_json,
+int generate(const BatchLine& line, const EngineOptions& options, bool is_json,
              const CommandContext& context) {
   for (const FieldProblem& problem : line.problems) {
     print_error(context.err, config::to_line({problem.message, flag_of(problem.param),
@@ -100,7 +100,7 @@ int generate(BatchLine line, const EngineOptions& options, bool is_json,
   if (!runner) return exit_code;
   const RecordContext record = context_of(line);
   Answer answer(context.out, !is_json && line.request.sampling.n == 1);
-  const auto submitted = runner->submit(std::move(line.request), answer);
+  const auto submitted = runner->submit(line.request, answer);
   if (submitted.error) {
     const RequestError& error = *submitted.error;
     print_error(context.err, config::to_line({error.message, error.code,

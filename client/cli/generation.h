@@ -11,7 +11,7 @@
 namespace deepinfer::cli {
 
 // Returns the exit code; messages and results have gone to the context's streams.
-[[nodiscard]] int generate(BatchLine line, const EngineOptions& options, bool is_json,
+[[nodiscard]] int generate(const BatchLine& line, const EngineOptions& options, bool is_json,
                            const CommandContext& context);
 
 }  // namespace deepinfer::cli

@@ -97,24 +97,6 @@ ordered_json stop_reason_of(const Choice& choice) {
 
 }  // namespace
 
-std::string finish_text(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::kStop:
-      return "stop";
-    case FinishReason::kToolCalls:
-      return "tool_calls";
-    case FinishReason::kLength:
-      return "length";
-    case FinishReason::kCancelled:
-      return "cancelled";
-    case FinishReason::kDeadline:
-      return "deadline";
-    case FinishReason::kError:
-      break;
-  }
-  return "error";
-}
-
 ordered_json choice_object(const RecordContext& context, const Choice& choice, std::size_t index) {
   ordered_json object;
   object["index"] = index;
@@ -123,7 +105,7 @@ ordered_json choice_object(const RecordContext& context, const Choice& choice, s
   } else {
     object["text"] = choice.text;
   }
-  object["finish_reason"] = finish_text(choice.reason);
+  object["finish_reason"] = name_of(choice.reason);
   object["stop_reason"] = stop_reason_of(choice);
   object["logprobs"] = logprobs_of(context, choice);
   object["seed"] = choice.seed;

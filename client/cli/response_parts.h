@@ -13,9 +13,6 @@ namespace deepinfer::cli {
 
 struct RecordContext;
 
-// "stop", "tool_calls", "length", "cancelled", "deadline" or "error".
-[[nodiscard]] std::string finish_text(FinishReason reason);
-
 // One element of `choices`.
 [[nodiscard]] nlohmann::ordered_json choice_object(const RecordContext& context,
                                                    const Choice& choice, std::size_t index);

@@ -18,7 +18,7 @@ class Runner {
   Runner& operator=(const Runner&) = delete;
   virtual ~Runner() = default;
 
-  [[nodiscard]] virtual Engine::Submitted submit(Request request, Sink& sink) = 0;
+  [[nodiscard]] virtual Engine::Submitted submit(const Request& request, Sink& sink) = 0;
   virtual bool cancel(RequestHandle request) = 0;
   virtual StepOutcome step() = 0;
   [[nodiscard]] virtual EngineStats stats() const = 0;

@@ -68,9 +68,9 @@ class CommandTest : public ::testing::Test {
    public:
     Noting(std::int64_t per_step, std::vector<std::string>& submitted)
         : runner_(per_step), submitted_(submitted) {}
-    Engine::Submitted submit(Request request, Sink& sink) override {
+    Engine::Submitted submit(const Request& request, Sink& sink) override {
       submitted_.push_back(request.custom_id);
-      return runner_.submit(std::move(request), sink);
+      return runner_.submit(request, sink);
     }
     bool cancel(RequestHandle request) override { return runner_.cancel(request); }
     StepOutcome step() override { return runner_.step(); }

@@ -20,7 +20,7 @@ class FakeRunner final : public Runner {
   // `per_step`: requests that end in one step.
   explicit FakeRunner(std::int64_t per_step = 1) : per_step_(per_step) { facts_.name = "fake"; }
 
-  Engine::Submitted submit(Request request, Sink& sink) override {
+  Engine::Submitted submit(const Request& request, Sink& sink) override {
     const std::string text = text_of(request);
     submitted.push_back(request.custom_id);
     requests.push_back(request);
@@ -28,7 +28,7 @@ class FakeRunner final : public Runner {
       return {{}, RequestError{"prompt_too_long", "prompt of 9 tokens, 8 fit", "/prompt"}};
     }
     const RequestHandle handle{++last_handle_};
-    queue_.push_back({handle, std::move(request), &sink});
+    queue_.push_back({handle, request, &sink});
     most_in_flight = std::max<std::size_t>(most_in_flight, queue_.size());
     return {handle, std::nullopt};
   }

@@ -25,6 +25,7 @@ std::string content_of(int file) {
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -49,7 +50,8 @@ Program::Program(const Invocation& invocation)
   std::vector<std::string> words = invocation.words;
   std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
   for (const auto& [name, value] : invocation.environment) {
-    environment.push_back(name + "=" + value);
+    environment.push_back(name);
+    environment.back().append("=").append(value);
   }
   const std::vector<char*> word_pointers = pointers_to(words);
   const std::vector<char*> environment_pointers = pointers_to(environment);

@@ -48,9 +48,9 @@ Request chat(const std::string& text, bool thinking = false) {
   return request;
 }
 
-RequestResult run_alone(Engine& engine, Request request) {
+RequestResult run_alone(Engine& engine, const Request& request) {
   Collector collector;
-  const auto submitted = engine.submit(std::move(request), collector);
+  const auto submitted = engine.submit(request, collector);
   EXPECT_FALSE(submitted.error.has_value()) << submitted.error->message;
   while (engine.step() == StepOutcome::kWorked) {
   }
@@ -87,7 +87,7 @@ TEST(Engine, CutInsideTheReasoningThereIsNoContent) {
   Request request = chat("What is 47 + 38?", /*thinking=*/true);
   request.sampling.max_tokens = 3;
 
-  const RequestResult result = run_alone(*engine, std::move(request));
+  const RequestResult result = run_alone(*engine, request);
 
   EXPECT_EQ(result.choices.at(0).reason, FinishReason::kLength);
   EXPECT_EQ(result.choices.at(0).content, "");
@@ -101,24 +101,28 @@ TEST(Engine, GivesTheSameAnswerAloneAndInACrowdOnASmallCache) {
                             .max_sequences = 5,
                             .max_batch_tokens = 24,
                             .prefill_chunk = 7,
-                            .cache_bytes = 5 * 16 * 1024});
+                            .cache_bytes = 81920});
   std::vector<Request> requests;
   for (int i = 0; i < 12; ++i) {
     Request request = chat("Tell me a story about Mara the fox number " + std::to_string(i) + ".");
     request.sampling.temperature = 0.8;
     request.sampling.seed = static_cast<std::uint64_t>(i);
+    request.sampling.max_tokens = 150;  // beyond the first block of 128 positions
+    request.sampling.ignore_eos = true;
     request.sampling.logprobs = 2;
     requests.push_back(request);
   }
 
   Collector collector;
   std::vector<RequestHandle> handles;
+  handles.reserve(requests.size());
   for (const Request& request : requests) {
     handles.push_back(crowded->submit(request, collector).request);
   }
   while (crowded->step() == StepOutcome::kWorked) {
   }
 
+  EXPECT_GT(crowded->stats().preemptions, 0);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const Choice by_itself = run_alone(*alone, requests[i]).choices.at(0);
     const Choice& among = collector.results.at(handles[i]).choices.at(0);
@@ -192,7 +196,7 @@ TEST(Engine, CancelsWithTheTextSoFar) {
   Request request = chat("Tell me a story about Mara the fox.");
   request.sampling.max_tokens = 400;
   request.sampling.ignore_eos = true;
-  const RequestHandle handle = engine->submit(std::move(request), collector).request;
+  const RequestHandle handle = engine->submit(request, collector).request;
   for (int i = 0; i < 6; ++i) engine->step();
 
   EXPECT_TRUE(engine->cancel(handle));
@@ -212,7 +216,7 @@ TEST(Engine, EndsWhatIsPastItsDeadline) {
   Request request = chat("Hello");
   request.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
 
-  const Choice choice = run_alone(*engine, std::move(request)).choices.at(0);
+  const Choice choice = run_alone(*engine, request).choices.at(0);
 
   EXPECT_EQ(choice.reason, FinishReason::kDeadline);
   EXPECT_TRUE(choice.tokens.empty());
@@ -221,8 +225,8 @@ TEST(Engine, EndsWhatIsPastItsDeadline) {
 TEST(Engine, RefusesImpossibleRequestsWithTheirCode) {
   auto engine = open_nano({.max_context = 64});
   Collector collector;
-  const auto code_of = [&](Request request) {
-    const auto submitted = engine->submit(std::move(request), collector);
+  const auto code_of = [&](const Request& request) {
+    const auto submitted = engine->submit(request, collector);
     return submitted.error.has_value() ? submitted.error->code : std::string("accepted");
   };
   Request too_long;
@@ -256,7 +260,7 @@ TEST(Engine, TheContextBoundsTheAnswer) {
   request.sampling.max_tokens = 1000;
   request.sampling.ignore_eos = true;
 
-  const Choice choice = run_alone(*engine, std::move(request)).choices.at(0);
+  const Choice choice = run_alone(*engine, request).choices.at(0);
 
   EXPECT_EQ(choice.reason, FinishReason::kLength);
   EXPECT_EQ(choice.tokens.size(), 4U);

@@ -64,7 +64,7 @@ class HeldOut : public testing::Test {
                                   .reasoning_effort = item["reasoning_effort"]};
       request.sampling.temperature = 0;
       request.sampling.max_tokens = 400;
-      const auto submitted = engine_->submit(std::move(request), collector);
+      const auto submitted = engine_->submit(request, collector);
       EXPECT_FALSE(submitted.error.has_value()) << item["id"];
       handles.push_back(submitted.request);
     }

@@ -132,7 +132,24 @@ enum class FinishReason : std::uint8_t {
   kDeadline,
   kError
 };
-[[nodiscard]] const char* name_of(FinishReason reason);
+// As it is written in records: "stop", "tool_calls", "length", "cancelled", "deadline", "error".
+[[nodiscard]] constexpr const char* name_of(FinishReason reason) noexcept {
+  switch (reason) {
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kToolCalls:
+      return "tool_calls";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kCancelled:
+      return "cancelled";
+    case FinishReason::kDeadline:
+      return "deadline";
+    case FinishReason::kError:
+      break;
+  }
+  return "error";
+}
 
 struct TokenLogprob {
   std::int32_t token = 0;

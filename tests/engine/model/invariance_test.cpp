@@ -39,6 +39,7 @@ std::vector<float> chunked_logits(TestModel& model, const std::vector<TokenId>& 
                                   std::size_t chunk, std::size_t crowd) {
   TestSequence sequence = model.sequence();
   std::vector<TestSequence> others;
+  others.reserve(crowd);
   for (std::size_t i = 0; i < crowd; ++i) others.push_back(model.sequence());
   const std::vector<TokenId> other_ids = prompt(140);
   std::vector<float> all;
@@ -99,6 +100,7 @@ TEST(Threads, LeaveEveryBitOfTheLogits) {
 TEST(LongContext, StepsEqualOnePrefillOnNano) {
   TestModel nano(test::model_path("nano"));
   std::vector<TokenId> ids;
+  ids.reserve(700);
   for (std::int32_t i = 0; i < 700; ++i) ids.push_back(TokenId{100 + (i * 37) % 3900});
   TestSequence whole = nano.sequence();
   TestSequence steps = nano.sequence();

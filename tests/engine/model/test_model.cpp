@@ -63,6 +63,7 @@ std::vector<float> TestModel::run(TestSequence& sequence, const std::vector<Toke
 
 std::vector<TokenId> token_ids(const std::vector<std::int64_t>& ids) {
   std::vector<TokenId> tokens;
+  tokens.reserve(ids.size());
   for (const std::int64_t id : ids) tokens.push_back(TokenId{static_cast<std::int32_t>(id)});
   return tokens;
 }

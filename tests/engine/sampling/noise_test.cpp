@@ -50,10 +50,12 @@ TEST(Gumbel, HasTheMomentsOfItsDistribution) {
 }
 
 TEST(ExactMath, IsWithinAFewUlpOfTheLibrary) {
-  for (double x = -700; x < 700; x += 0.37) {
+  for (int i = 0; i < 3780; ++i) {
+    const double x = -700 + 0.37 * i;
     EXPECT_NEAR(exact_exp(x) / std::exp(x), 1.0, 1e-14) << x;
   }
-  for (double x = 1e-300; x < 1e300; x *= 1.7) {
+  for (int exponent = -300; exponent < 300; ++exponent) {
+    const double x = 1.7 * std::pow(10.0, exponent);
     EXPECT_NEAR(exact_log(x), std::log(x), 1e-14 * std::max(1.0, std::abs(std::log(x)))) << x;
   }
   EXPECT_EQ(exact_exp(0.0), 1.0);
