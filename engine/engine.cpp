@@ -115,7 +115,8 @@ void Engine::Parts::add(RequestHandle handle, const Request& request, RequestFac
   running->unfinished = request.sampling.n;
   for (std::int64_t choice = 0; choice < request.sampling.n; ++choice) {
     const bool is_given = request.sampling.seed.has_value() && choice == 0;
-    const std::uint64_t job_seed = request.sampling.seed.value_or(options.job_seed);
+    const std::uint64_t job_seed =
+        request.sampling.seed.value_or(request.job_seed.value_or(options.job_seed));
     const std::uint64_t seed =
         is_given ? job_seed : engine::derive_seed(job_seed, request.custom_id, choice);
     running->choices.push_back(std::make_unique<Sequence>(*model->tokenizer, running->facts, seed));
@@ -265,18 +266,32 @@ Engine::~Engine() {
   parts_->requests.clear();
 }
 
-Engine::Submitted Engine::submit(const Request& request, Sink& sink) {
+std::variant<PreparedRequest, RequestError> Engine::prepare(Request request) const {
   if (auto error = engine::check_sampling(request.sampling, parts_->shape().vocabulary)) {
-    return {.request = {}, .error = std::move(error)};
+    return *std::move(error);
   }
-  auto encoded = parts_->encoder.encode(request);
-  if (auto* error = std::get_if<RequestError>(&encoded)) {
+  auto encoded = encode(request);
+  if (auto* error = std::get_if<RequestError>(&encoded)) return std::move(*error);
+  return PreparedRequest{std::move(request),
+                         std::get<std::vector<std::int32_t>>(std::move(encoded))};
+}
+
+RequestHandle Engine::submit(PreparedRequest request, Sink& sink) {
+  const RequestHandle handle{parts_->next_request++};
+  std::vector<TokenId> prompt;
+  prompt.reserve(request.prompt.size());
+  for (const std::int32_t id : request.prompt) prompt.push_back(TokenId{id});
+  parts_->add(handle, request.request, parts_->facts_of(request.request, std::move(prompt)), sink);
+  return handle;
+}
+
+Engine::Submitted Engine::submit(const Request& request, Sink& sink) {
+  auto prepared = prepare(request);
+  if (auto* error = std::get_if<RequestError>(&prepared)) {
     return {.request = {}, .error = std::move(*error)};
   }
-  const RequestHandle handle{parts_->next_request++};
-  auto facts = parts_->facts_of(request, std::get<std::vector<TokenId>>(std::move(encoded)));
-  parts_->add(handle, request, std::move(facts), sink);
-  return {.request = handle, .error = std::nullopt};
+  return {.request = submit(std::get<PreparedRequest>(std::move(prepared)), sink),
+          .error = std::nullopt};
 }
 
 bool Engine::cancel(RequestHandle request) {

@@ -1,5 +1,6 @@
 #include "engine/prompt.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -32,7 +33,23 @@ std::optional<Json> parse_part(const std::string& text) {
   return parsed;
 }
 
+RequestError too_long(const std::string& length, std::int64_t max_context) {
+  return {"prompt_too_long",
+          "the prompt has " + length + " tokens, the context of " + std::to_string(max_context) +
+              " leaves no room for an answer",
+          ""};
+}
+
 }  // namespace
+
+PromptEncoder::PromptEncoder(const Tokenizer& tokenizer, const ModelShape& shape,
+                             std::int64_t max_context)
+    : tokenizer_(tokenizer), shape_(shape), max_context_(max_context) {
+  for (std::int32_t id = 0; id < tokenizer.vocabulary(); ++id) {
+    const auto bytes = static_cast<std::int64_t>(tokenizer.token_bytes(TokenId{id}).size());
+    longest_token_ = std::max(longest_token_, bytes);
+  }
+}
 
 PromptEncoder::Encoded PromptEncoder::encode(const Request& request) const {
   if (const auto* text = std::get_if<TextPrompt>(&request.prompt)) return encode_text(*text);
@@ -41,6 +58,7 @@ PromptEncoder::Encoded PromptEncoder::encode(const Request& request) const {
 }
 
 PromptEncoder::Encoded PromptEncoder::encode_text(const TextPrompt& prompt) const {
+  if (auto error = hopeless(prompt.text.size())) return *std::move(error);
   auto ids = tokenizer_.encode(prompt.text, ControlTokens::kRecognised);
   if (!ids) return invalid(ids.error().message, "/prompt");
   std::vector<TokenId> all = *std::move(ids);
@@ -87,6 +105,9 @@ PromptEncoder::Encoded PromptEncoder::encode_chat(const ChatPrompt& prompt) cons
   chat.options.reasoning_effort = prompt.reasoning_effort;
   auto pieces = render_chat(chat);
   if (!pieces) return from_text_layer(pieces.error());
+  std::size_t bytes = 0;
+  for (const PromptPiece& piece : *pieces) bytes += piece.text.size();
+  if (auto error = hopeless(bytes)) return *std::move(error);
   auto ids = encode_pieces(tokenizer_, *pieces);
   if (!ids) return from_text_layer(ids.error());
   return checked(*std::move(ids));
@@ -94,13 +115,14 @@ PromptEncoder::Encoded PromptEncoder::encode_chat(const ChatPrompt& prompt) cons
 
 PromptEncoder::Encoded PromptEncoder::checked(std::vector<TokenId> ids) const {
   const auto length = static_cast<std::int64_t>(ids.size());
-  if (length >= max_context_) {
-    return RequestError{"prompt_too_long",
-                        "the prompt has " + std::to_string(length) + " tokens, the context of " +
-                            std::to_string(max_context_) + " leaves no room for an answer",
-                        ""};
-  }
+  if (length >= max_context_) return too_long(std::to_string(length), max_context_);
   return ids;
+}
+
+std::optional<RequestError> PromptEncoder::hopeless(std::size_t text_bytes) const {
+  const std::int64_t least = static_cast<std::int64_t>(text_bytes) / longest_token_;
+  if (least < max_context_) return std::nullopt;
+  return too_long("at least " + std::to_string(least), max_context_);
 }
 
 }  // namespace deepinfer::engine

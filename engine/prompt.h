@@ -22,8 +22,7 @@ namespace deepinfer::engine {
 class PromptEncoder {
  public:
   // max_context: tokens of prompt and answer together.
-  PromptEncoder(const Tokenizer& tokenizer, const ModelShape& shape, std::int64_t max_context)
-      : tokenizer_(tokenizer), shape_(shape), max_context_(max_context) {}
+  PromptEncoder(const Tokenizer& tokenizer, const ModelShape& shape, std::int64_t max_context);
 
   using Encoded = std::variant<std::vector<TokenId>, RequestError>;
   [[nodiscard]] Encoded encode(const Request& request) const;
@@ -33,10 +32,13 @@ class PromptEncoder {
   [[nodiscard]] Encoded encode_ids(const TokenPrompt& prompt) const;
   [[nodiscard]] Encoded encode_chat(const ChatPrompt& prompt) const;
   [[nodiscard]] Encoded checked(std::vector<TokenId> ids) const;
+  // Set when no encoding of so many bytes can fit: known without spending seconds on encoding them.
+  [[nodiscard]] std::optional<RequestError> hopeless(std::size_t text_bytes) const;
 
   const Tokenizer& tokenizer_;
   const ModelShape& shape_;
   std::int64_t max_context_;
+  std::int64_t longest_token_ = 1;  // bytes
 };
 
 }  // namespace deepinfer::engine

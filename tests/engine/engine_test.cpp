@@ -252,6 +252,19 @@ TEST(Engine, RefusesImpossibleRequestsWithTheirCode) {
   EXPECT_EQ(engine->step(), StepOutcome::kIdle);
 }
 
+// A daemon's client may send the largest text that shared memory holds: it is refused without encoding it.
+TEST(Engine, RefusesAHopelesslyLongTextWithoutEncodingIt) {
+  auto engine = open_nano({.max_context = 64});
+  Request request;
+  request.prompt = TextPrompt{std::string(std::size_t{64} << 20U, 'a')};
+
+  const auto encoded = engine->encode(request);
+
+  ASSERT_TRUE(std::holds_alternative<RequestError>(encoded));
+  EXPECT_EQ(std::get<RequestError>(encoded).code, "prompt_too_long");
+  EXPECT_NE(std::get<RequestError>(encoded).message.find("at least"), std::string::npos);
+}
+
 // An answer ends when the context is full, whatever max_tokens says.
 TEST(Engine, TheContextBoundsTheAnswer) {
   auto engine = open_nano({.max_context = 64});
