@@ -1,12 +1,13 @@
 #include "config/environment.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include <unistd.h>
 
+#include "config/assignments.h"
 #include "config/nearest.h"
 #include "config/settings.h"
 
@@ -41,41 +42,17 @@ Problem unknown(std::string_view name, const std::vector<Named>& known) {
   for (const Named& entry : known) candidates.emplace_back(entry.name);
   const std::string_view near = nearest(name, candidates);
   return {"unknown variable " + std::string(name), "environment",
-          near.empty() ? "unset it; docs/reference/environment.md lists the known ones"
+          near.empty() ? "unset it; docs/reference/configuration.md lists the known ones"
                        : "did you mean " + std::string(near) + "?"};
 }
 
-// What would make the value acceptable.
-std::string mend_of(const Setting& setting, ErrorCode code) {
-  if (code == ErrorCode::kInvalidArgument) return "set it to such a value, or unset it";
-  if (setting.neutral.empty() || setting.neutral == "-") return "unset it";
-  std::string value(setting.neutral.substr(0, setting.neutral.find('|')));
-  if (setting.inverted) value = value == "0" ? "1" : "0";
-  return "unset it, or set it to " + value;
-}
-
-void check_batch_tokens(EnvironmentReport& report) {
-  const EngineSection& engine = report.options.engine;
-  if (max_batch_tokens(engine) >= engine.max_sequences) return;
-  report.problems.push_back(
-      {"engine.max_batch_tokens is " + std::to_string(max_batch_tokens(engine)) +
-           ", below engine.max_sequences, " + std::to_string(engine.max_sequences),
-       "environment", "raise the first or lower the second"});
-}
-
-void apply(const Named& entry, const std::string& value, EnvironmentReport& report) {
-  const Status status = apply_setting(entry.setting, value, report.options);
-  if (status) return;
-  const bool is_unbuilt = status.error().code == ErrorCode::kFailedPrecondition;
-  report.problems.push_back({is_unbuilt ? entry.name + "=" + value + ": " + status.error().message
-                                        : entry.name + ": " + status.error().message,
-                             "environment", mend_of(entry.setting, status.error().code)});
+void apply(const Named& entry, const std::string& value, Assignments& state) {
+  assign({entry.setting, value, entry.name, entry.name, "=", "environment", "unset it"}, state);
 }
 
 }  // namespace
 
-EnvironmentReport read_environment(const Variables& variables) {
-  EnvironmentReport report;
+void apply_environment(const Variables& variables, Assignments& state) {
   const std::vector<Named> known = known_names();
   const auto ignored = ignored_variables();
   std::set<std::string_view> keys;
@@ -86,23 +63,28 @@ EnvironmentReport read_environment(const Variables& variables) {
                                     [&](const Named& candidate) { return candidate.name == name; });
     if (entry != known.end()) {
       if (!keys.insert(entry->setting.key).second) {
-        report.problems.push_back({name + " sets " + std::string(entry->setting.key) +
-                                       ", which another variable sets too",
-                                   "environment", "unset one of them"});
+        state.problems.push_back({name + " sets " + std::string(entry->setting.key) +
+                                      ", which another variable sets too",
+                                  "environment", "unset one of them"});
         continue;
       }
-      apply(*entry, variable.second, report);
+      apply(*entry, variable.second, state);
       continue;
     }
     const std::string_view bare = std::string_view(name).substr(kPrefix.size());
     if (std::find(ignored.begin(), ignored.end(), bare) != ignored.end()) {
-      report.warnings.push_back({name + " has no effect here", "environment", "unset it"});
+      state.warnings.push_back({name + " has no effect here", "environment", "unset it"});
       continue;
     }
-    report.problems.push_back(unknown(name, known));
+    state.problems.push_back(unknown(name, known));
   }
-  check_batch_tokens(report);
-  return report;
+}
+
+EnvironmentReport read_environment(const Variables& variables) {
+  Assignments state;
+  apply_environment(variables, state);
+  check_together(state);
+  return {std::move(state.options), std::move(state.problems), std::move(state.warnings)};
 }
 
 Variables process_environment() {

@@ -24,6 +24,10 @@ struct EnvironmentReport {
 // Looks at names that begin with DEEPINFER_ and at no others.
 [[nodiscard]] EnvironmentReport read_environment(const Variables& variables);
 
+struct Assignments;  // config/assignments.h
+// The same on top of what other sources have set.
+void apply_environment(const Variables& variables, Assignments& state);
+
 // The variables of this process.
 [[nodiscard]] Variables process_environment();
 

@@ -5,7 +5,8 @@ namespace deepinfer::config {
 std::string to_line(const Problem& problem) {
   std::string line = problem.what + " (" + problem.where + "): " + problem.mend;
   for (char& letter : line) {
-    if (letter == '\n' || letter == '\r') letter = ' ';
+    const auto byte = static_cast<unsigned char>(letter);
+    if (byte < 0x20 || byte == 0x7F) letter = ' ';  // nor may a value speak to the terminal
   }
   return line;
 }

@@ -1,5 +1,6 @@
 #include "config/values.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -20,6 +21,12 @@ std::string lower(std::string_view text) {
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
   }
   return out;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
 }
 
 struct NumberWithUnit {
@@ -98,6 +105,35 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
     return std::chrono::milliseconds(std::llround(milliseconds));
   }
   return expected("a time in ms, s, min or h", text);
+}
+
+Result<std::chrono::milliseconds> parse_duration_or_seconds(std::string_view text) {
+  const auto time =
+      parse_duration(parse_number(text) ? std::string(text) + "s" : std::string(text));
+  if (time) return *time;
+  return expected("a time in ms, s, min or h, or seconds", text);
+}
+
+Result<std::uint32_t> parse_mode(std::string_view text) {
+  std::string_view digits = text;
+  if (digits.starts_with("0o")) digits.remove_prefix(2);
+  std::uint32_t bits = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, code] = std::from_chars(digits.data(), end, bits, 8);
+  if (code == std::errc{} && stop == end && bits <= 0777) return bits;
+  return expected("permission bits in octal, at most 0777", text);
+}
+
+Result<std::vector<std::string_view>> split_list(std::string_view text) {
+  std::vector<std::string_view> items;
+  if (trimmed(text).empty()) return items;
+  for (std::string_view rest = text;;) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    items.push_back(trimmed(rest.substr(0, comma)));
+    if (items.back().empty()) return expected("items with a comma between two of them", text);
+    if (comma == rest.size()) return items;
+    rest.remove_prefix(comma + 1);
+  }
 }
 
 }  // namespace deepinfer::config

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -22,5 +23,11 @@ namespace deepinfer::config {
 [[nodiscard]] Result<std::int64_t> parse_size(std::string_view text);
 // A number followed by ms, s, min or h ("200 ms", "90min", "1.5h"); not negative.
 [[nodiscard]] Result<std::chrono::milliseconds> parse_duration(std::string_view text);
+// The same, or a number alone, which is seconds.
+[[nodiscard]] Result<std::chrono::milliseconds> parse_duration_or_seconds(std::string_view text);
+// Permission bits: octal digits, as "0660" or "0o660", at most 0777.
+[[nodiscard]] Result<std::uint32_t> parse_mode(std::string_view text);
+// "a, b" -> "a" and "b", views of `text`; blank text is no item, an item is never blank.
+[[nodiscard]] Result<std::vector<std::string_view>> split_list(std::string_view text);
 
 }  // namespace deepinfer::config

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "tests/config/lines.h"
 
 namespace deepinfer::config {
 namespace {
@@ -14,13 +15,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-std::vector<std::string> lines_of(const std::vector<Problem>& problems) {
-  std::vector<std::string> lines;
-  lines.reserve(problems.size());
-  for (const Problem& problem : problems) lines.push_back(to_line(problem));
-  return lines;
-}
 
 // The one problem that a single variable gives.
 std::string problem_of(const std::string& name, const std::string& value) {
@@ -48,6 +42,28 @@ TEST(Environment, SetsEveryKeyThatThisVersionApplies) {
   EXPECT_EQ(max_batch_tokens(report.options.engine), 64);
   EXPECT_EQ(report.options.engine.prefill_chunk, 17);
   EXPECT_EQ(report.options.sampling.logprobs_mode, LogprobsMode::kProcessed);
+}
+
+TEST(Environment, SetsWhatTheDaemonIsToldToo) {
+  const EnvironmentReport report = read_environment({
+      {"DEEPINFER_IPC__SOCKET", "/run/x.sock"},
+      {"DEEPINFER_IPC__ALLOWED_UIDS", "root, 1000"},
+      {"DEEPINFER_IPC__ALLOWED_GIDS", ""},
+      {"DEEPINFER_IPC__SOCKET_MODE", "0600"},
+      {"DEEPINFER_IPC__ARENA_BYTES", "1GiB"},
+      {"DEEPINFER_DRAIN__GRACE", "2"},
+      {"DEEPINFER_LOG__LEVEL", "warning"},
+      {"DEEPINFER_JOBS__DURABLE_DEFAULT", "none"},
+  });
+
+  EXPECT_THAT(lines_of(report.problems), IsEmpty());
+  EXPECT_EQ(report.options.ipc.socket, "/run/x.sock");
+  EXPECT_THAT(report.options.ipc.allowed_uids, ::testing::ElementsAre(0, 1000));
+  EXPECT_THAT(report.options.ipc.allowed_gids, IsEmpty());
+  EXPECT_EQ(report.options.ipc.socket_mode, 0600U);
+  EXPECT_EQ(report.options.ipc.arena_bytes, 1 << 30);
+  EXPECT_EQ(report.options.drain.grace, std::chrono::seconds(2));
+  EXPECT_EQ(report.options.log.level, LogLevel::kWarning);
 }
 
 TEST(Environment, AnEmptyOneGivesTheDefaults) {
@@ -100,7 +116,10 @@ TEST(Environment, PartsThatAreNotBuiltAreRefusedByName) {
   EXPECT_THAT(problem_of("DEEPINFER_ENGINE__BACKEND", "cuda"), HasSubstr("CUDA backend"));
   EXPECT_THAT(problem_of("DEEPINFER_ENGINE__CUDA_GRAPHS", "1"), HasSubstr("CUDA backend"));
   EXPECT_THAT(problem_of("DEEPINFER_BATCH_INVARIANT", "0"), HasSubstr("batch invariant"));
-  EXPECT_THAT(problem_of("DEEPINFER_JOBS__STATE_DIR", "/var"), HasSubstr("the daemon"));
+  EXPECT_THAT(problem_of("DEEPINFER_JOBS__STATE_DIR", "/var"), HasSubstr("jobs on disk"));
+  EXPECT_THAT(problem_of("DEEPINFER_JOBS__DURABLE_DEFAULT", "power"), HasSubstr("jobs on disk"));
+  EXPECT_THAT(problem_of("DEEPINFER_METRICS__LISTEN", "/run/m"), HasSubstr("metrics"));
+  EXPECT_THAT(problem_of("DEEPINFER_HOOKS__BALANCER", "/b.so"), HasSubstr("components"));
 }
 
 TEST(Environment, EveryKnownSettingIsAppliedOrRefusedNeverUnknown) {
@@ -125,7 +144,7 @@ TEST(Environment, UnknownNamesAreErrorsWithTheNearestKnownOne) {
   EXPECT_EQ(problem_of("DEEPINFER_ENGINE__THREAD", "2"),
             "unknown variable DEEPINFER_ENGINE__THREAD (environment): did you mean "
             "DEEPINFER_ENGINE__THREADS?");
-  EXPECT_THAT(problem_of("DEEPINFER_COLOUR", "red"), HasSubstr("environment.md"));
+  EXPECT_THAT(problem_of("DEEPINFER_COLOUR", "red"), HasSubstr("configuration.md"));
 }
 
 TEST(Environment, WrongValuesSayWhatIsExpected) {
@@ -137,6 +156,8 @@ TEST(Environment, WrongValuesSayWhatIsExpected) {
   EXPECT_THAT(problem_of("DEEPINFER_BATCH_INVARIANT", "perhaps"), HasSubstr("on/off"));
   EXPECT_THAT(problem_of("DEEPINFER_YOCO_PREFILL_TRUNCATION_MODE", "soft"),
               HasSubstr("off|mask|compact|exact"));
+  EXPECT_THAT(problem_of("DEEPINFER_MODEL__PATH", "/caf\xE9"), HasSubstr("UTF-8"));
+  EXPECT_THAT(problem_of("DEEPINFER_IPC__ALLOWED_UIDS", "0,,1"), HasSubstr("a comma between"));
 }
 
 TEST(Environment, AKeySetByBothItsNamesIsAConflict) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "tests/support/result_matchers.h"
 
@@ -64,6 +65,35 @@ TEST(Values, TimesTakeMillisecondsToHours) {
   for (const std::string_view text :
        {"", "5", "-5s", "5 sec", "s", "1e999s", "99999999999999h", "5ss"}) {
     EXPECT_FAILS(parse_duration(text), ErrorCode::kInvalidArgument);
+  }
+}
+
+TEST(Values, TimesOfSettingsAreSecondsWithoutAUnit) {
+  EXPECT_EQ(*parse_duration_or_seconds("2"), milliseconds(2000));
+  EXPECT_EQ(*parse_duration_or_seconds("0.25"), milliseconds(250));
+  EXPECT_EQ(*parse_duration_or_seconds("200 ms"), milliseconds(200));
+  for (const std::string_view text : {"", "-1", "5m", "200 m", "nan", "1e30", "s"}) {
+    EXPECT_FAILS(parse_duration_or_seconds(text), ErrorCode::kInvalidArgument);
+  }
+}
+
+TEST(Values, ModesAreOctal) {
+  EXPECT_EQ(*parse_mode("0660"), 0660U);
+  EXPECT_EQ(*parse_mode("0o777"), 0777U);
+  EXPECT_EQ(*parse_mode("0"), 0U);
+  for (const std::string_view text : {"", "0o", "0888", "01777", "-1", "rw-rw----", "660 "}) {
+    EXPECT_FAILS(parse_mode(text), ErrorCode::kInvalidArgument);
+  }
+}
+
+TEST(Values, ListsHaveCommasBetweenTheirItems) {
+  using Items = std::vector<std::string_view>;
+  EXPECT_EQ(*split_list(""), Items());
+  EXPECT_EQ(*split_list("  "), Items());
+  EXPECT_EQ(*split_list("a"), Items({"a"}));
+  EXPECT_EQ(*split_list("a, b b ,c"), Items({"a", "b b", "c"}));
+  for (const std::string_view text : {",", "a,", ",a", "a,,b", "a, ,b"}) {
+    EXPECT_FAILS(split_list(text), ErrorCode::kInvalidArgument);
   }
 }
 
