@@ -3,7 +3,7 @@
 # left alone, and a machine that has everything is done within a second.
 #
 #   bash packaging/install-deps.sh                 what a build needs
-#   bash packaging/install-deps.sh --with-checks   and clang's formatter and linter
+#   bash packaging/install-deps.sh --with-checks   and clang's formatter and linter, systemd's checks
 #   bash packaging/install-deps.sh --with-cuda     and a CUDA 13.0 compiler, from Python wheels
 #
 # Needs root or sudo, for apt only. Messages go to standard error. With --with-cuda the one line on
@@ -12,10 +12,11 @@
 set -euo pipefail
 
 readonly build_packages=(
-  build-essential ca-certificates ccache cmake git libcli11-dev libgmock-dev libgtest-dev libhwy-dev
-  libssl-dev ninja-build nlohmann-json3-dev pkg-config python3 python3-venv zlib1g-dev
+  build-essential ca-certificates capnproto ccache cmake git libboost1.81-dev libcapnp-dev
+  libcli11-dev libgmock-dev libgtest-dev libhwy-dev libspdlog-dev libssl-dev libtomlplusplus-dev
+  libuv1-dev ninja-build nlohmann-json3-dev pkg-config python3 python3-venv zlib1g-dev
 )
-readonly check_packages=(clang-14 clang-format-14 clang-tidy-14)
+readonly check_packages=(clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev systemd)
 # Debian's own cargo is too old for the Rust library; these follow the current compiler.
 readonly rust_packages=(cargo-web rustc-web)
 readonly rust_minimum=1.87
