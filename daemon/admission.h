@@ -1,0 +1,30 @@
+// Whether a request may be accepted now. Pure.
+//
+// Threads:  pure functions
+// Errors:   a RequestError with the code "loading", "draining", "stopping" or "over_capacity"; every one
+//           of them can be tried again later
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <deepinfer/jobs.h>
+#include <deepinfer/types.h>
+
+namespace deepinfer::daemon {
+
+struct AdmissionLimits {
+  std::int64_t max_queued = 0;      // requests of all clients that have not ended
+  std::int64_t max_unfinished = 0;  // of one session, answers that were not delivered included
+};
+
+struct AdmissionLoad {
+  DaemonState state = DaemonState::kLoading;
+  std::int64_t queued = 0;
+  std::int64_t unfinished = 0;
+};
+
+[[nodiscard]] std::optional<RequestError> refusal_of(const AdmissionLimits& limits,
+                                                     const AdmissionLoad& load);
+
+}  // namespace deepinfer::daemon
