@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "client/cli/batch_command.h"
-#include "client/cli/generate_command.h"
-#include "client/cli/merge_command.h"
+#include "client/cli/commands.h"
 #include "client/cli/messages.h"
 #include "config/nearest.h"
 
@@ -20,45 +19,44 @@ constexpr const char* kVersion = "deepinfer " DEEPINFER_VERSION;
 // What the parser fills, and the commands it may choose.
 struct CommandLine {
   CLI::App app{"Runs DeepSeek-V4.1-Flash on files of requests and on single prompts.", "deepinfer"};
-  BatchArguments batch;
-  MergeArguments merge;
-  GenerateArguments generate;
-  CLI::App* batch_command = nullptr;
-  CLI::App* merge_command = nullptr;
-  CLI::App* generate_command = nullptr;
+  CommandArguments arguments;
+  std::vector<Command> commands = all_commands(arguments);
 };
 
 void declare(CommandLine& line) {
   line.app.set_version_flag("--version", kVersion);
   line.app.require_subcommand(1);
-  line.batch_command = line.app.add_subcommand("batch", "Run a file of requests");
-  line.merge_command = line.app.add_subcommand("merge", "Join the outputs of shards");
-  line.generate_command = line.app.add_subcommand("generate", "Answer one prompt");
-  add_batch(*line.batch_command, line.batch);
-  add_merge(*line.merge_command, line.merge);
-  add_generate(*line.generate_command, line.generate);
-  for (CLI::App* command : {line.batch_command, line.merge_command, line.generate_command}) {
-    command->set_version_flag("--version", kVersion);
+  for (const Command& command : line.commands) {
+    CLI::App* app = line.app.add_subcommand(command.name, command.about);
+    command.declare(*app);
+    app->set_version_flag("--version", kVersion);
   }
 }
 
-constexpr std::array<std::string_view, 3> kCommands{"batch", "generate", "merge"};
-
 // A first word that is no command has a better message than the parser's.
-bool is_unknown_command(std::span<const char* const> arguments) {
-  if (arguments.empty()) return false;
-  const std::string_view first = arguments.front();
-  return !first.starts_with('-') &&
-         std::find(kCommands.begin(), kCommands.end(), first) == kCommands.end();
+int report_unknown_command(std::string_view name, const CommandLine& line,
+                           const CommandContext& context) {
+  const auto later = later_commands();
+  config::Problem problem{"unknown command " + std::string(name), "command line",
+                          "see deepinfer --help"};
+  if (std::find(later.begin(), later.end(), name) != later.end()) {
+    problem.what = std::string(name) + " is not built into this version";
+  } else {
+    std::vector<std::string_view> names;
+    for (const Command& command : line.commands) names.emplace_back(command.name);
+    const std::string_view near = config::nearest(name, names);
+    if (!near.empty()) problem.mend = "did you mean " + std::string(near) + "?";
+  }
+  print_error(context.err, config::to_line(problem));
+  return kExitUsage;
 }
 
-int report_unknown_command(std::string_view name, const CommandContext& context) {
-  const std::string_view near = config::nearest(name, kCommands);
-  print_error(context.err,
-              config::to_line({"unknown command " + std::string(name), "command line",
-                               near.empty() ? "see deepinfer --help"
-                                            : "did you mean " + std::string(near) + "?"}));
-  return kExitUsage;
+bool is_unknown_command(std::span<const char* const> arguments, const CommandLine& line) {
+  if (arguments.empty()) return false;
+  const std::string_view first = arguments.front();
+  if (first.starts_with('-')) return false;
+  return std::none_of(line.commands.begin(), line.commands.end(),
+                      [first](const Command& command) { return command.name == first; });
 }
 
 // "did you mean --top-k?" for an option that is nearly one of the command's.
@@ -95,8 +93,10 @@ int report_parse_error(const CLI::ParseError& error, const CommandLine& line,
 }  // namespace
 
 int run_app(std::span<const char* const> arguments, const CommandContext& context) {
-  if (is_unknown_command(arguments)) return report_unknown_command(arguments.front(), context);
   CommandLine line;
+  if (is_unknown_command(arguments, line)) {
+    return report_unknown_command(arguments.front(), line, context);
+  }
   try {
     declare(line);
     // The parser takes the words from the back.
@@ -105,9 +105,11 @@ int run_app(std::span<const char* const> arguments, const CommandContext& contex
   } catch (const CLI::ParseError& error) {
     return report_parse_error(error, line, context);
   }
-  if (line.batch_command->parsed()) return run_batch(line.batch, context);
-  if (line.merge_command->parsed()) return run_merge(line.merge, context);
-  return run_generate(line.generate, context);
+  const CLI::App& chosen = *line.app.get_subcommands().front();
+  const auto command = std::find_if(
+      line.commands.begin(), line.commands.end(),
+      [&chosen](const Command& candidate) { return candidate.name == chosen.get_name(); });
+  return command->run(chosen, context);
 }
 
 }  // namespace deepinfer::cli

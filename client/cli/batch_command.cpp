@@ -11,6 +11,7 @@
 #include "client/cli/batch_run.h"
 #include "client/cli/batch_summary.h"
 #include "client/cli/input_check.h"
+#include "client/cli/json_text.h"
 #include "client/cli/messages.h"
 
 namespace deepinfer::cli {
@@ -56,6 +57,20 @@ BatchSettings read_settings(const BatchArguments& arguments, const CommandContex
   return settings;
 }
 
+// The file's own name, in UTF-8 and no longer than the daemon takes.
+std::string job_name_of(const std::filesystem::path& input) {
+  constexpr std::size_t kLongest = 256;
+  std::string name = valid_utf8(input.filename().string());
+  if (name.size() <= kLongest) return name;
+  std::size_t length = kLongest;
+  const auto is_continuation = [&name](std::size_t at) {
+    return (static_cast<unsigned char>(name[at]) & 0xC0U) == 0x80U;
+  };
+  while (is_continuation(length)) --length;
+  name.resize(length);
+  return name;
+}
+
 int report(const Error& error, const CommandContext& context) {
   if (error.code != ErrorCode::kCancelled) {
     print_error(context.err, error.message);
@@ -71,10 +86,10 @@ int report(const Error& error, const CommandContext& context) {
 // One batch, from its file to its records.
 class BatchCommand {
  public:
-  BatchCommand(BatchSettings settings, EngineOptions engine, const BatchArguments& arguments,
+  BatchCommand(BatchSettings settings, Place place, const BatchArguments& arguments,
                const CommandContext& context)
       : settings_(std::move(settings)),
-        engine_(std::move(engine)),
+        place_(std::move(place)),
         arguments_(arguments),
         context_(context),
         start_(context.clock.now()) {}
@@ -95,9 +110,9 @@ class BatchCommand {
     const std::uint64_t fingerprint = input->fingerprint();
     if (is_finished()) return report_finished(*input);
     int exit_code = kExitUsage;
-    auto runner = open_runner(engine_, context_, exit_code);
+    auto runner = open_runner(place_, session(), context_, exit_code);
     if (!runner) return exit_code;
-    const RunIdentity identity{input->size_bytes(), fingerprint, runner->model().name,
+    const RunIdentity identity{input->size_bytes(), fingerprint, runner->facts().model,
                                to_text(settings_.check.shard)};
     DEEPINFER_TRY(BatchOutput output, arguments_.is_resumed
                                           ? BatchOutput::resume(settings_.paths, identity)
@@ -111,6 +126,17 @@ class BatchCommand {
     std::error_code ignored;
     return arguments_.is_resumed && std::filesystem::exists(settings_.paths.output, ignored) &&
            !std::filesystem::exists(settings_.paths.state(), ignored);
+  }
+
+  [[nodiscard]] DaemonSession session() const {
+    DaemonSession session;
+    session.client = "deepinfer batch";
+    session.job = JobOptions{};
+    session.job->name = job_name_of(arguments_.input);
+    if (settings_.check.shard.count > 1) {
+      session.job->metadata["shard"] = to_text(settings_.check.shard);
+    }
+    return session;
   }
 
   Result<int> report_finished(InputFile& input) {
@@ -134,18 +160,22 @@ class BatchCommand {
     DEEPINFER_TRY([[maybe_unused]] const Done back, input.rewind());
     RequestReader reader(input, settings_.check.shard, settings_.check.defaults);
     Progress progress(context_.err, context_.clock, settings_.style);
-    // Twice what runs at once: a free place never waits for the next line.
-    const std::int64_t window = 2 * engine_.max_sequences;
-    BatchRun batch(
-        {reader, runner, output, progress, context_.clock, context_.calendar, context_.stop_signal},
-        facts.requests, window, settings_.durability);
-    DEEPINFER_TRY(const int number, batch.run());
+    if (const auto job = runner.facts().job) {
+      progress.say(to_text(*job) + ": " + std::to_string(facts.requests) + " requests of " +
+                   arguments_.input + " for the daemon at " + runner.facts().where);
+    }
+    BatchRun batch({reader, runner, output, progress, context_.clock, context_.calendar,
+                    context_.stop_signal, context_.pause},
+                   facts.requests, settings_.durability);
     BatchSummary summary;
+    DEEPINFER_TRY(summary.outcome, batch.run());
     summary.counts = batch.counts();
-    summary.engine = runner.stats();
-    summary.model = runner.model().name;
-    summary.signal = number;
-    if (number == 0) {
+    // A daemon is asked for them only where they are shown.
+    if (arguments_.is_json) summary.engine = runner.stats();
+    summary.model = runner.facts().model;
+    summary.where = runner.facts().where;
+    summary.job = runner.facts().job;
+    if (summary.outcome.end == BatchEnd::kComplete) {
       DEEPINFER_TRY([[maybe_unused]] const Done published, output.publish());
     } else {
       DEEPINFER_TRY([[maybe_unused]] const Done synced, output.sync());
@@ -161,7 +191,7 @@ class BatchCommand {
   }
 
   BatchSettings settings_;
-  EngineOptions engine_;
+  Place place_;
   const BatchArguments& arguments_;
   const CommandContext& context_;
   Clock::TimePoint start_;
@@ -185,19 +215,15 @@ void add_batch(CLI::App& command, BatchArguments& arguments) {
   command.add_option("--progress", arguments.progress, "auto, plain or none [auto]")
       ->check(CLI::IsMember({"auto", "plain", "none"}));
   command.add_flag("--json", arguments.is_json, "Print a summary as JSON");
-  auto* embedded = command.add_flag("--embedded", arguments.place.is_embedded,
-                                    "Run the engine inside this command");
-  command.add_option("--model", arguments.place.model, "Checkpoint folder")->needs(embedded);
-  command.add_option("--socket", arguments.place.socket, "The daemon's socket")->excludes(embedded);
+  add_place(command, arguments.place);
 }
 
 int run_batch(const BatchArguments& arguments, const CommandContext& context) {
   std::vector<config::Problem> problems;
   BatchSettings settings = read_settings(arguments, context, problems);
-  int exit_code = kExitDone;
-  auto engine = embedded_options(arguments.place, std::move(problems), context, exit_code);
-  if (!engine) return exit_code;
-  BatchCommand command(std::move(settings), *std::move(engine), arguments, context);
+  auto place = place_of(arguments.place, std::move(problems), context);
+  if (!place) return kExitUsage;
+  BatchCommand command(std::move(settings), *std::move(place), arguments, context);
   const auto outcome = command.run();
   return outcome ? *outcome : report(outcome.error(), context);
 }

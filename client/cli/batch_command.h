@@ -7,7 +7,7 @@
 #include <string>
 
 #include "client/cli/command_context.h"
-#include "client/cli/embedded_options.h"
+#include "client/cli/place.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the library's name
 namespace CLI {

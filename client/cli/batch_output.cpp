@@ -138,12 +138,4 @@ Status BatchOutput::publish() {
   return Done{};
 }
 
-void BatchOutput::abandon() {
-  if (!finished_.empty()) return;
-  std::error_code ignored;  // what stays is found by the next run, which says so
-  std::filesystem::remove(paths_.partial_output(), ignored);
-  if (errors_.is_open()) std::filesystem::remove(paths_.partial_errors(), ignored);
-  state_.remove();
-}
-
 }  // namespace deepinfer::cli

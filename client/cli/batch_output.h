@@ -55,8 +55,6 @@ class BatchOutput {
   [[nodiscard]] Status sync();
   // Every line has its record.
   [[nodiscard]] Status publish();
-  // A run that could not begin leaves nothing behind; what an earlier one wrote stays.
-  void abandon();
 
  private:
   BatchOutput(OutputPaths paths, RunState state);

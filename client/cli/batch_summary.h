@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "client/cli/batch_output.h"
@@ -16,9 +17,11 @@ struct BatchSummary {
   BatchCounts counts;
   EngineStats engine;
   std::string model;  // empty when nothing was left to do
+  std::string where;  // of the work, for messages
+  std::optional<JobId> job;
   OutputPaths paths;
   std::chrono::nanoseconds elapsed{0};
-  int signal = 0;  // that interrupted the run; 0: it is complete
+  BatchOutcome outcome;
 };
 
 [[nodiscard]] std::string summary_json(const BatchSummary& summary);

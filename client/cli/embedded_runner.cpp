@@ -7,18 +7,28 @@ namespace {
 
 class EmbeddedRunner final : public Runner {
  public:
-  explicit EmbeddedRunner(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  EmbeddedRunner(std::unique_ptr<Engine> engine, std::int64_t max_sequences)
+      : engine_(std::move(engine)) {
+    facts_.model = engine_->model().name;
+    facts_.where = "engine";
+    // Twice what runs at once: a free place never waits for the next line.
+    facts_.max_in_flight = 2 * static_cast<std::size_t>(max_sequences);
+  }
 
-  Engine::Submitted submit(const Request& request, Sink& sink) override {
-    return engine_->submit(request, sink);
+  Submitted submit(const Request& request, RunnerSink& sink) override {
+    Engine::Submitted submitted = engine_->submit(request, sink);
+    if (submitted.error) return *std::move(submitted.error);
+    return submitted.request;
   }
   bool cancel(RequestHandle request) override { return engine_->cancel(request); }
-  StepOutcome step() override { return engine_->step(); }
-  [[nodiscard]] EngineStats stats() const override { return engine_->stats(); }
-  [[nodiscard]] const ModelFacts& model() const override { return engine_->model(); }
+  StepOutcome step(std::chrono::milliseconds /*wait*/) override { return engine_->step(); }
+  void finish() override {}
+  [[nodiscard]] EngineStats stats() override { return engine_->stats(); }
+  [[nodiscard]] const RunnerFacts& facts() const override { return facts_; }
 
  private:
   std::unique_ptr<Engine> engine_;
+  RunnerFacts facts_;
 };
 
 }  // namespace
@@ -26,7 +36,7 @@ class EmbeddedRunner final : public Runner {
 std::unique_ptr<Runner> open_embedded(const EngineOptions& options, EngineError& error) {
   auto engine = Engine::open(options, error);
   if (!engine) return nullptr;
-  return std::make_unique<EmbeddedRunner>(std::move(engine));
+  return std::make_unique<EmbeddedRunner>(std::move(engine), options.max_sequences);
 }
 
 }  // namespace deepinfer::cli

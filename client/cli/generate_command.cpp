@@ -109,10 +109,7 @@ void add_generate(CLI::App& command, GenerateArguments& arguments) {
   command.add_option("--json-schema", arguments.json_schema_file, "Schema that the answer meets");
   command.add_option("--ebnf", arguments.ebnf_file, "Grammar that the answer follows");
   command.add_flag("--json", arguments.is_json, "Print the response as JSON");
-  auto* embedded = command.add_flag("--embedded", arguments.place.is_embedded,
-                                    "Run the engine inside this command");
-  command.add_option("--model", arguments.place.model, "Checkpoint folder")->needs(embedded);
-  command.add_option("--socket", arguments.place.socket, "The daemon's socket")->excludes(embedded);
+  add_place(command, arguments.place);
 }
 
 int run_generate(const GenerateArguments& arguments, const CommandContext& context) {
@@ -128,15 +125,14 @@ int run_generate(const GenerateArguments& arguments, const CommandContext& conte
   if (arguments.logprobs && !arguments.is_json) {
     problems.push_back({"logprobs are shown in JSON only", "--logprobs", "add --json"});
   }
-  int exit_code = kExitDone;
-  const auto engine = embedded_options(arguments.place, std::move(problems), context, exit_code);
-  if (!engine) return exit_code;
+  const auto place = place_of(arguments.place, std::move(problems), context);
+  if (!place) return kExitUsage;
   const auto document = line_of_arguments(arguments);
   if (!document) {
     print_error(context.err, document.error().message);
     return kExitUsage;
   }
-  return generate(read_batch_line(*document, 1, {}), *engine, arguments.is_json, context);
+  return generate(read_batch_line(*document, 1, {}), *place, arguments.is_json, context);
 }
 
 }  // namespace deepinfer::cli

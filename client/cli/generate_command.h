@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "client/cli/command_context.h"
-#include "client/cli/embedded_options.h"
+#include "client/cli/place.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the library's name
 namespace CLI {

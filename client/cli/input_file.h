@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "base/result.h"
-#include "client/cli/file_descriptor.h"
 
 namespace deepinfer::cli {
 

@@ -78,4 +78,11 @@ Result<json> parse_json(std::string_view text) {
   }
 }
 
+std::string valid_utf8(std::string_view text) {
+  // The library replaces such bytes when it writes, and gives them back when it reads that.
+  const std::string written =
+      json(text).dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace);
+  return json::parse(written, nullptr, /*allow_exceptions=*/false).get<std::string>();
+}
+
 }  // namespace deepinfer::cli

@@ -5,6 +5,7 @@
 // Threads:  pure function
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -17,5 +18,8 @@ namespace deepinfer::cli {
 inline constexpr int kDeepestNesting = 100;
 
 [[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text);
+
+// `text` with U+FFFD for what is not UTF-8.
+[[nodiscard]] std::string valid_utf8(std::string_view text);
 
 }  // namespace deepinfer::cli

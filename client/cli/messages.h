@@ -17,6 +17,7 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitSomeFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitNoDaemon = 3;
+inline constexpr int kExitRefused = 5;
 inline constexpr int kExitSignal = 128;  // plus the signal's number
 
 // An Error whose message is "WHAT (WHERE): HOW TO MEND".

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "client/cli/messages.h"
 
 namespace deepinfer::cli {
 namespace {
@@ -72,15 +75,30 @@ Progress::Progress(std::ostream& err, const Clock& clock, Style style)
     : err_(err), clock_(clock), style_(style), start_(clock.now()), next_(start_) {}
 
 void Progress::update(const ProgressFacts& facts) {
-  if (style_ == Style::kNone || clock_.now() < next_) return;
+  if (!is_due()) return;
   show(facts);
   next_ = clock_.now() + (style_ == Style::kBar ? kBarInterval : kPlainInterval);
 }
 
 void Progress::finish(const ProgressFacts& facts) {
-  if (style_ == Style::kNone) return;
+  if (!is_shown()) return;
   show(facts);
-  if (style_ == Style::kBar) err_ << '\n' << std::flush;
+  leave_bar();
+}
+
+void Progress::say(const std::string& text) {
+  if (!is_shown()) return;
+  leave_bar();
+  err_ << "deepinfer: " << text << '\n' << std::flush;
+}
+
+void Progress::warn(const config::Problem& problem) {
+  leave_bar();
+  print_warning(err_, problem);
+}
+
+void Progress::leave_bar() {
+  if (std::exchange(has_bar_, false)) err_ << '\n' << std::flush;
 }
 
 void Progress::show(const ProgressFacts& facts) {
@@ -88,6 +106,7 @@ void Progress::show(const ProgressFacts& facts) {
   if (style_ == Style::kBar) {
     // Back to the first column, and clear what a longer line left.
     err_ << '\r' << bar(facts) << text << "\x1b[K" << std::flush;
+    has_bar_ = true;
   } else {
     err_ << "deepinfer: " << text << '\n' << std::flush;
   }

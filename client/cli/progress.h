@@ -12,10 +12,9 @@
 #include <deepinfer/engine.h>
 
 #include "base/clock.h"
+#include "config/problem.h"
 
 namespace deepinfer::cli {
-
-enum class ProgressMode : std::uint8_t { kAuto, kPlain, kNone };
 
 struct ProgressFacts {
   std::int64_t total = 0;    // requests
@@ -40,19 +39,28 @@ class Progress {
   enum class Style : std::uint8_t { kBar, kPlain, kNone };
   Progress(std::ostream& err, const Clock& clock, Style style);
 
-  // Shows the facts when enough time has passed since the last time.
+  // Whether facts are shown at all, and whether it is time for it: they may cost something to get.
+  [[nodiscard]] bool is_shown() const { return style_ != Style::kNone; }
+  [[nodiscard]] bool is_due() const { return is_shown() && clock_.now() >= next_; }
+
+  // Shows the facts when it is time for it.
   void update(const ProgressFacts& facts);
   // Shows them a last time and leaves the cursor on a fresh line.
   void finish(const ProgressFacts& facts);
+  // A line of its own: information, or (whatever the style) a warning.
+  void say(const std::string& text);
+  void warn(const config::Problem& problem);
 
  private:
   void show(const ProgressFacts& facts);
+  void leave_bar();
 
   std::ostream& err_;
   const Clock& clock_;
   Style style_;
   Clock::TimePoint start_;
   Clock::TimePoint next_;
+  bool has_bar_ = false;  // the cursor stands behind one
 };
 
 }  // namespace deepinfer::cli

@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_descriptor.h"
 #include "base/result.h"
-#include "client/cli/file_descriptor.h"
 
 namespace deepinfer::cli {
 

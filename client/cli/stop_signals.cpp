@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 #include <pthread.h>
 
@@ -14,11 +15,22 @@ StopSignals::StopSignals() {
   pthread_sigmask(SIG_BLOCK, &waiting_, &before_);
 }
 
-StopSignals::~StopSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+StopSignals::~StopSignals() { restore(); }
 
-int StopSignals::poll() const {
-  const timespec at_once{};
-  return std::max(0, sigtimedwait(&waiting_, nullptr, &at_once));
+int StopSignals::poll() {
+  wait(std::chrono::milliseconds(0));
+  return std::exchange(seen_, 0);
 }
+
+void StopSignals::wait(std::chrono::milliseconds time) {
+  if (seen_ != 0) return;
+  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(time);
+  timespec most{};
+  most.tv_sec = whole.count();
+  most.tv_nsec = std::chrono::nanoseconds(time - whole).count();
+  seen_ = std::max(0, sigtimedwait(&waiting_, nullptr, &most));
+}
+
+void StopSignals::restore() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 }  // namespace deepinfer::cli

@@ -4,6 +4,7 @@
 // Lifetime: the signals act as usual again when it goes
 #pragma once
 
+#include <chrono>
 #include <csignal>
 
 namespace deepinfer::cli {
@@ -16,11 +17,16 @@ class StopSignals {
   ~StopSignals();
 
   // The number of a signal that came since the last call, or 0.
-  [[nodiscard]] int poll() const;
+  [[nodiscard]] int poll();
+  // Until a signal comes, which the next poll() names, or the time is over.
+  void wait(std::chrono::milliseconds time);
+  // For a program that takes this one's place: the signals act as usual from now on.
+  void restore();
 
  private:
   sigset_t waiting_{};
   sigset_t before_{};
+  int seen_ = 0;  // by wait(), not yet by poll()
 };
 
 }  // namespace deepinfer::cli

@@ -123,7 +123,63 @@ TEST_F(Generate, ASignalEndsItWithWhatThereIs) {
 }
 
 TEST_F(Generate, WithoutEmbeddedNoDaemonCanBeReached) {
+  connect_error = nobody_there();
   EXPECT_EQ(run({"generate", "--prompt", "a"}), kExitNoDaemon);
+  EXPECT_THAT(err.str(), HasSubstr("--embedded --model DIR"));
+}
+
+TEST_F(Generate, TheDaemonsAnswerIsStreamedAsTheEmbeddedOneIs) {
+  ASSERT_EQ(generate({"--prompt", "hello", "--json"}), kExitDone);
+  const std::string embedded = out.str();
+
+  EXPECT_EQ(run({"generate", "--prompt", "hello"}), kExitDone);
+
+  EXPECT_EQ(out.str(), "answer to hello\n");
+  ASSERT_TRUE(session);
+  EXPECT_TRUE(session->stream);
+  EXPECT_FALSE(session->job);
+  EXPECT_EQ(session->client, "deepinfer generate");
+  EXPECT_EQ(run({"generate", "--prompt", "hello", "--json"}), kExitDone);
+  EXPECT_EQ(out.str(), embedded);
+  EXPECT_FALSE(session->stream);
+}
+
+TEST_F(Generate, ALateRefusalIsThatOfTheEmbeddedEngine) {
+  ASSERT_EQ(generate({"--prompt", "refuse"}), kExitSomeFailed);
+  const std::string embedded = err.str();
+
+  EXPECT_EQ(run({"generate", "--prompt", "refuse later"}), kExitSomeFailed);
+
+  EXPECT_EQ(err.str(), embedded);
+}
+
+TEST_F(Generate, ADaemonThatTakesNothingNowIsExitCode5) {
+  script.drains_after = 0;
+  EXPECT_EQ(run({"generate", "--prompt", "a"}), kExitRefused);
+  EXPECT_EQ(err.str(),
+            "deepinfer: error: draining: the daemon is draining and takes no new requests "
+            "(/run/x.sock): try again later\n");
+  script = {};
+  script.room = 0;
+  EXPECT_EQ(run({"generate", "--prompt", "a"}), kExitRefused);
+  EXPECT_THAT(err.str(), HasSubstr("over_capacity: "));
+}
+
+TEST_F(Generate, ADaemonThatGoesAwayIsExitCode3) {
+  script.goes_away_after = 0;
+
+  EXPECT_EQ(run({"generate", "--prompt", "a"}), kExitNoDaemon);
+
+  EXPECT_EQ(out.str(), "");
+  EXPECT_THAT(err.str(), HasSubstr("the daemon went away before the answer was complete"));
+}
+
+TEST_F(Generate, ASecondSignalDoesNotWaitForADaemonThatIsSilent) {
+  script.is_silent = true;
+
+  EXPECT_EQ(run({"generate", "--prompt", "a"}, 4), 130);
+
+  EXPECT_EQ(log.cancelled.size(), 1U);
 }
 
 }  // namespace

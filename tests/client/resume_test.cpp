@@ -66,7 +66,7 @@ TEST_F(Resume, ContinuesAfterAnInterruptionAtEveryRecordWithoutRunningOneTwice) 
 
     EXPECT_EQ(run_batch_file({"--resume"}), kExitSomeFailed);
 
-    EXPECT_EQ(submitted.size(), static_cast<std::size_t>(kRequests - done)) << steps;
+    EXPECT_EQ(log.submitted.size(), static_cast<std::size_t>(kRequests - done)) << steps;
     EXPECT_EQ(output().substr(0, before.size()), before) << "finished records changed";
     expect_complete();
   }
@@ -104,7 +104,7 @@ TEST_F(Resume, ATornLastRecordIsRunAgain) {
 
   EXPECT_EQ(run_batch_file({"--resume"}), kExitSomeFailed);
 
-  EXPECT_EQ(submitted.size(), 3U);
+  EXPECT_EQ(log.submitted.size(), 3U);
   expect_complete();
 }
 
@@ -125,7 +125,7 @@ TEST_F(Resume, ACrashBetweenTheTwoMovesIsHealed) {
 
   EXPECT_EQ(run_batch_file({"--resume"}), kExitSomeFailed);
 
-  EXPECT_THAT(submitted, IsEmpty());
+  EXPECT_THAT(log.submitted, IsEmpty());
   expect_complete();
 }
 
@@ -136,7 +136,7 @@ TEST_F(Resume, ACrashAfterBothMovesIsHealed) {
 
   EXPECT_EQ(run_batch_file({"--resume"}), kExitSomeFailed);
 
-  EXPECT_THAT(submitted, IsEmpty());
+  EXPECT_THAT(log.submitted, IsEmpty());
   expect_complete();
 }
 
@@ -146,7 +146,7 @@ TEST_F(Resume, ACompleteOutputIsLeftAsItIs) {
 
   EXPECT_EQ(run_batch_file({"--resume", "--json"}), kExitSomeFailed);
 
-  EXPECT_THAT(submitted, IsEmpty());
+  EXPECT_THAT(log.submitted, IsEmpty());
   EXPECT_EQ(output(), before);
   EXPECT_THAT(out.str(), HasSubstr(R"("resumed":7)"));
   expect_complete();
