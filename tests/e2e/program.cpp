@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,10 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
   ::dup2(streams.first, STDOUT_FILENO);
   ::dup2(streams.second, STDERR_FILENO);
+  if (invocation.user != 0 && (::setgroups(0, nullptr) != 0 || ::setgid(invocation.user) != 0 ||
+                               ::setuid(invocation.user) != 0)) {
+    ::_exit(126);
+  }
   ::execve(words[0], words, environment);
   ::_exit(127);
 }

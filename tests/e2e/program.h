@@ -24,6 +24,7 @@ struct Invocation {
   // Added to a bare environment: nothing else of ours is inherited.
   std::vector<std::pair<std::string, std::string>> environment;
   rlim_t largest_file = RLIM_INFINITY;  // bytes
+  uid_t user = 0;                       // not 0: the process runs as this user, and as this group
 };
 
 // A process that was started; its output goes to files until it ends.
@@ -35,6 +36,7 @@ class Program {
   ~Program();  // kills it if it still runs
 
   void send(int signal) const;
+  [[nodiscard]] pid_t process() const { return process_; }
   [[nodiscard]] bool has_ended();
   [[nodiscard]] Finished wait();
 
