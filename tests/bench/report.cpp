@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <nlohmann/json.hpp>
+#include <sys/utsname.h>
 
 namespace deepinfer::bench {
 namespace {
@@ -26,6 +27,12 @@ std::string cpu_name() {
   return "unknown";
 }
 
+std::string kernel_name() {
+  utsname names{};
+  if (::uname(&names) != 0) return "unknown";
+  return static_cast<const char*>(names.release);
+}
+
 }  // namespace
 
 nlohmann::ordered_json summary_of(std::vector<double> samples) {
@@ -37,7 +44,9 @@ nlohmann::ordered_json summary_of(std::vector<double> samples) {
 }
 
 nlohmann::ordered_json this_machine() {
-  return {{"cpu", cpu_name()}, {"processors", std::thread::hardware_concurrency()}};
+  return {{"cpu", cpu_name()},
+          {"processors", std::thread::hardware_concurrency()},
+          {"kernel", kernel_name()}};
 }
 
 }  // namespace deepinfer::bench

@@ -14,7 +14,7 @@ namespace deepinfer::bench {
 // {"median", "min", "max", "repetitions"}; `samples` is not empty.
 [[nodiscard]] nlohmann::ordered_json summary_of(std::vector<double> samples);
 
-// {"cpu", "processors"}: the processor's name as the system has it.
+// {"cpu", "processors", "kernel"}: the processor's and the kernel's names as the system has them.
 [[nodiscard]] nlohmann::ordered_json this_machine();
 
 }  // namespace deepinfer::bench
