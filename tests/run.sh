@@ -11,7 +11,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly all_stages=(deps build-dev lint test-dev build-release test-release build-asan test-asan tidy cuda)
+readonly all_stages=(
+  deps build-dev lint test-dev build-release test-release build-asan test-asan build-tsan test-tsan fuzz tidy cuda
+)
 readonly quick_stages=(deps build-dev lint test-unit)
 
 # Compilations are shared between the presets and between clones; both need paths out of the key.
@@ -59,20 +61,32 @@ stage_test_release() { run_tests build/release -L 'e2e|slow'; }
 stage_build_asan() { build asan; }
 stage_test_asan() { run_tests build/asan -L 'unit|golden' -LE lint; }
 
-# The newest changes first, and no longer than the whole run may bear; what passed is remembered, so the
-# next run goes on from there. tidy-all leaves nothing.
-stage_tidy() { python3 tests/lint/tidy.py build/dev --minutes "${TIDY_MINUTES:-14}"; }
-stage_tidy_all() { python3 tests/lint/tidy.py build/dev; }
+# Code that several threads or processes run through.
+readonly concurrent=(ipc client_sdk daemon)
+stage_build_tsan() { build tsan --target $(printf '%s_test ' "${concurrent[@]}"); }
+stage_test_tsan() {
+  local folder
+  for folder in "${concurrent[@]}"; do
+    run_tests "build/tsan/tests/$folder" -L unit
+  done
+}
 
-# There is no device here: the kernels compile, and the library holds code for the architecture.
-stage_cuda() {
-  [ -s "$scratch/nvcc" ] || stage_deps
-  CUDACXX=$(cat "$scratch/nvcc") cmake --preset cuda
-  cmake --build --preset cuda
-  local images
-  images=$(strings -a build/cuda/kernels/libdeepinfer_kernels_cuda.a | grep -c -e '-arch sm_90a' || true)
-  echo "device code for sm_90a: $images objects"
-  [ "$images" -gt 0 ]
+# What the daemon and its clients read of each other, each for a while with clang's fuzzer. What it finds
+# stays in the build folder as FINDING-..., and the corpora stay for the next run.
+stage_fuzz() {
+  local programs=(descriptor datagram answer slot) folder=build/fuzz/corpora name
+  build fuzz --target fuzz_message_seeds $(printf 'fuzz_%s_entry ' "${programs[@]}")
+  build/fuzz/tests/fuzz/fuzz_message_seeds "$folder/seeds"
+  for name in "${programs[@]}"; do
+    mkdir -p "$folder/$name"
+    if ! "build/fuzz/tests/fuzz/fuzz_${name}_entry" -max_total_time="${FUZZ_SECONDS:-20}" \
+      -max_len=16384 -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$folder/FINDING-$name-" \
+      "$folder/$name" "$folder/seeds/$name" >"$scratch/fuzz" 2>&1; then
+      tail -n 60 "$scratch/fuzz"
+      return 1
+    fi
+    echo "fuzz_${name}_entry: $(grep DONE "$scratch/fuzz")"
+  done
 }
 
 clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
