@@ -71,22 +71,47 @@ stage_test_tsan() {
   done
 }
 
-# What the daemon and its clients read of each other, each for a while with clang's fuzzer. What it finds
-# stays in the build folder as FINDING-..., and the corpora stay for the next run.
+# What the daemon and its clients read of each other, and the configuration, each for a while with clang's
+# fuzzer, side by side. What one finds stays in the build folder as FINDING-..., the corpora stay for the
+# next run.
 stage_fuzz() {
-  local programs=(descriptor datagram answer slot) folder=build/fuzz/corpora name
+  local programs=(descriptor datagram answer slot toml) folder=build/fuzz/corpora name index status=0
+  local running=()
   build fuzz --target fuzz_message_seeds $(printf 'fuzz_%s_entry ' "${programs[@]}")
   build/fuzz/tests/fuzz/fuzz_message_seeds "$folder/seeds"
   for name in "${programs[@]}"; do
-    mkdir -p "$folder/$name"
-    if ! "build/fuzz/tests/fuzz/fuzz_${name}_entry" -max_total_time="${FUZZ_SECONDS:-20}" \
+    mkdir -p "$folder/$name" "$folder/seeds/$name"
+    "build/fuzz/tests/fuzz/fuzz_${name}_entry" -max_total_time="${FUZZ_SECONDS:-20}" \
       -max_len=16384 -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$folder/FINDING-$name-" \
-      "$folder/$name" "$folder/seeds/$name" >"$scratch/fuzz" 2>&1; then
-      tail -n 60 "$scratch/fuzz"
-      return 1
-    fi
-    echo "fuzz_${name}_entry: $(grep DONE "$scratch/fuzz")"
+      "$folder/$name" "$folder/seeds/$name" >"$scratch/fuzz-$name" 2>&1 &
+    running+=($!)
   done
+  for index in "${!programs[@]}"; do
+    name=${programs[$index]}
+    if wait "${running[$index]}"; then
+      echo "fuzz_${name}_entry: $(grep DONE "$scratch/fuzz-$name")"
+    else
+      status=1
+      tail -n 60 "$scratch/fuzz-$name"
+    fi
+  done
+  return "$status"
+}
+
+# The newest changes first, and no longer than the whole run may bear; what passed is remembered, so the
+# next run goes on from there. tidy-all leaves nothing.
+stage_tidy() { python3 tests/lint/tidy.py build/dev --minutes "${TIDY_MINUTES:-6}"; }
+stage_tidy_all() { python3 tests/lint/tidy.py build/dev; }
+
+# There is no device here: the kernels compile, and the library holds code for the architecture.
+stage_cuda() {
+  [ -s "$scratch/nvcc" ] || stage_deps
+  CUDACXX=$(cat "$scratch/nvcc") cmake --preset cuda
+  cmake --build --preset cuda
+  local images
+  images=$(strings -a build/cuda/kernels/libdeepinfer_kernels_cuda.a | grep -c -e '-arch sm_90a' || true)
+  echo "device code for sm_90a: $images objects"
+  [ "$images" -gt 0 ]
 }
 
 clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
