@@ -40,6 +40,7 @@ struct State {
   std::uint8_t made = 0;
   std::uint8_t taken = 0;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the zero of the comparison for a pointer
   auto operator<=>(const State&) const = default;
 };
 using Publisher = State::Publisher;
@@ -68,13 +69,17 @@ bool step_publisher(State& state, Fences fences) {
   return false;
 }
 
+// What comes after a look at what is published: when it is news, and when it is not.
+Sleeper after_looking(const State& state, Sleeper news, Sleeper no_news) {
+  if (state.taken == kRecords) return Sleeper::kDone;
+  return state.published > state.taken ? news : no_news;
+}
+
 bool step_sleeper(State& state, Fences fences) {
   const bool has_store = state.sleeper_store >= 0;
   switch (state.sleeper) {
     case Sleeper::kTake:
-      state.sleeper = state.taken == kRecords         ? Sleeper::kDone
-                      : state.published > state.taken ? Sleeper::kTake
-                                                      : Sleeper::kSayIt;
+      state.sleeper = after_looking(state, Sleeper::kTake, Sleeper::kSayIt);
       state.taken = state.published;
       return true;
     case Sleeper::kSayIt:
@@ -87,7 +92,7 @@ bool step_sleeper(State& state, Fences fences) {
       state.sleeper = Sleeper::kLook;
       return true;
     case Sleeper::kLook:
-      state.sleeper = state.published > state.taken ? Sleeper::kTakeBack : Sleeper::kSleep;
+      state.sleeper = after_looking(state, Sleeper::kTakeBack, Sleeper::kSleep);
       return true;
     case Sleeper::kSleep:
       if (state.bell == 0) return false;

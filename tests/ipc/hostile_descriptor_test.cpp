@@ -27,6 +27,11 @@ SubmissionHeader honest(std::uint32_t sequence) {
   return header;
 }
 
+struct Place {
+  std::uint64_t offset;
+  std::uint32_t bytes;
+};
+
 class HostileDescriptor : public SharedPair, public testing::Test {
  protected:
   // Writes `header` as submission number `published_` and takes it.
@@ -114,15 +119,11 @@ TEST_F(HostileDescriptor, IsRefusedWithAnyOtherLengthThatASlotCannotHold) {
 }
 
 TEST_F(HostileDescriptor, IsRefusedOutsideTheArena) {
-  struct Case {
-    std::uint64_t offset;
-    std::uint32_t bytes;
-  };
   const std::uint64_t arena = kSmall.arena_bytes;
-  for (const Case& outside :
-       {Case{arena - 8, 16}, Case{arena, 8}, Case{arena + 8, 0}, Case{0, 65536 + 8},
-        Case{kMost - 7, 8}, Case{kMost - 7, 16}, Case{kMost - 15, 16},
-        Case{std::uint64_t{1} << 63U, 8}, Case{std::uint64_t{1} << 32U, 8}}) {
+  for (const Place& outside :
+       {Place{arena - 8, 16}, Place{arena, 8}, Place{arena + 8, 0}, Place{0, 65536 + 8},
+        Place{kMost - 7, 8}, Place{kMost - 7, 16}, Place{kMost - 15, 16},
+        Place{std::uint64_t{1} << 63U, 8}, Place{std::uint64_t{1} << 32U, 8}}) {
     expect_refused(
         [&](auto& header) {
           header.descriptor_offset = outside.offset;
@@ -134,11 +135,10 @@ TEST_F(HostileDescriptor, IsRefusedOutsideTheArena) {
 
 TEST_F(HostileDescriptor, IsTakenAtTheArenasEdges) {
   const auto arena = static_cast<std::uint32_t>(kSmall.arena_bytes);
-  for (const auto& [offset, bytes] :
-       {std::pair{0U, 8U}, std::pair{arena - 8, 8U}, std::pair{0U, arena}, std::pair{arena, 0U}}) {
+  for (const Place& edge : {Place{0, 8}, Place{arena - 8, 8}, Place{0, arena}, Place{arena, 0}}) {
     expect_taken([&](auto& header) {
-      header.descriptor_offset = offset;
-      header.descriptor_bytes = bytes;
+      header.descriptor_offset = edge.offset;
+      header.descriptor_bytes = edge.bytes;
     });
   }
 }
