@@ -20,6 +20,7 @@ using std::chrono::nanoseconds;
 using Steady = std::chrono::steady_clock;
 
 constexpr int kLooksPerClock = 32;  // a look takes a fraction of what reading the clock takes
+constexpr std::uint32_t kSleepsPerAsking = 64;               // asking takes a tenth of a sleep
 constexpr nanoseconds kLongestWait = std::chrono::hours{1};  // more could overflow the clock
 
 void pause_processor() {
@@ -73,9 +74,9 @@ struct ClientEnd::Parts {
     return memory.daemon().flags.value.load(std::memory_order_acquire);
   }
   [[nodiscard]] bool has_news() const { return completions.has_news() || flags() != flags_seen; }
-  void ring_if_asleep() const;
+  void ring_if_asleep();
   void spin_until(Steady::time_point until) const;
-  void sleep_until(Steady::time_point until) const;
+  void sleep_until(Steady::time_point until);
 
   std::optional<Mapping> c2d;
   std::optional<Mapping> d2c;
@@ -85,17 +86,20 @@ struct ClientEnd::Parts {
   SpanArena arena;
   const FileDescriptor doorbell;
   SubmissionWriter submissions;
+  std::uint32_t rung = 0;  // for which of the daemon's sleeps
 
   // Of whoever receives.
   CompletionReader completions;
   AdaptiveSpin spin;
-  int processors = usable_processors();  // asked again after each sleep, where it costs little
-  std::uint32_t flags_seen = 0;          // by the last wait
+  std::uint32_t sleep = 0;               // the last one's number
+  int processors = usable_processors();  // asked again after some sleeps
+  std::uint32_t sleeps_until_asked = kSleepsPerAsking;
+  std::uint32_t flags_seen = 0;  // by the last wait
 };
 
-void ClientEnd::Parts::ring_if_asleep() const {
+void ClientEnd::Parts::ring_if_asleep() {
   full_fence();  // after the release store of `published`; pairs with DaemonEnd::prepare_sleep
-  if (memory.daemon().sleeping.value.load(std::memory_order_relaxed) != 0) {
+  if (needs_waking(memory.daemon().sleeping.value.load(std::memory_order_relaxed), rung)) {
     ring_doorbell(doorbell.number());
   }
 }
@@ -109,10 +113,11 @@ void ClientEnd::Parts::spin_until(Steady::time_point until) const {
   } while (Steady::now() < until);
 }
 
-void ClientEnd::Parts::sleep_until(Steady::time_point until) const {
+void ClientEnd::Parts::sleep_until(Steady::time_point until) {
   std::atomic<std::uint32_t>& sleeping = memory.client().sleeping.value;
   const std::atomic<std::uint32_t>& published = memory.daemon().published.value;
-  sleeping.store(1, std::memory_order_relaxed);
+  sleep = next_sleep(sleep);
+  sleeping.store(sleep, std::memory_order_relaxed);
   full_fence();  // pairs with DaemonEnd::wake
   // First the word, then the question whether it is news: what comes later changes the word.
   const std::uint32_t seen = published.load(std::memory_order_acquire);
@@ -187,7 +192,10 @@ void ClientEnd::wait(nanoseconds timeout, nanoseconds spin) {
     if (budget > nanoseconds{0}) parts.spin_until(begin + budget);
     if (!parts.has_news()) {
       parts.sleep_until(begin + timeout);
-      parts.processors = usable_processors();
+      if (--parts.sleeps_until_asked == 0) {
+        parts.sleeps_until_asked = kSleepsPerAsking;
+        parts.processors = usable_processors();
+      }
     }
     parts.spin.learn(Steady::now() - begin);
   }

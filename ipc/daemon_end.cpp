@@ -43,6 +43,8 @@ struct DaemonEnd::Parts {
   const FileDescriptor doorbell;
   SubmissionReader submissions;
   CompletionWriter completions;
+  std::uint32_t sleep = 0;  // the last one's number
+  std::uint32_t woken = 0;  // from which of the client's sleeps
 };
 
 Result<std::unique_ptr<DaemonEnd>> DaemonEnd::create(const Geometry& geometry,
@@ -105,14 +107,17 @@ Result<bool> DaemonEnd::publish(CompletionKind kind, std::uint64_t user_data,
 
 void DaemonEnd::wake() {
   full_fence();  // after the release store of `published` or `flags`; pairs with ClientEnd::wait
-  if (parts_->memory.client().sleeping.value.load(std::memory_order_relaxed) != 0) {
+  const std::uint32_t sleep =
+      parts_->memory.client().sleeping.value.load(std::memory_order_relaxed);
+  if (needs_waking(sleep, parts_->woken)) {
     wake_word(parts_->memory.daemon().published.value);
   }
 }
 
 bool DaemonEnd::prepare_sleep() {
   std::atomic<std::uint32_t>& sleeping = parts_->memory.daemon().sleeping.value;
-  sleeping.store(1, std::memory_order_relaxed);
+  parts_->sleep = next_sleep(parts_->sleep);
+  sleeping.store(parts_->sleep, std::memory_order_relaxed);
   full_fence();  // pairs with ClientEnd::submit
   if (!parts_->submissions.has_news()) return true;
   sleeping.store(0, std::memory_order_relaxed);
@@ -125,7 +130,11 @@ void DaemonEnd::end_sleep() {
 
 void DaemonEnd::set_flags(std::uint32_t flags) {
   parts_->memory.daemon().flags.value.store(flags, std::memory_order_release);
+  parts_->woken = 0;  // whatever it was woken for
   wake();
+  // Flags are not the futex word: this wake-up may come before the client waits, and then the next one for the
+  // same sleep must not be left out.
+  parts_->woken = 0;
 }
 
 const Geometry& DaemonEnd::geometry() const { return parts_->memory.geometry; }

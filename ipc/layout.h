@@ -106,7 +106,7 @@ struct alignas(128) ClientWords {
   SharedWord<std::uint32_t> consumed;
   // Bytes of the result arena; as `consumed`.
   SharedWord<std::uint64_t> released;
-  // 1: wake me by the futex; fenced on both sides.
+  // 0: awake; else: wake me by the futex, once for each number. Fenced on both sides: next_sleep().
   SharedWord<std::uint32_t> sleeping;
   // Submissions so far, for a reader of core dumps.
   SharedWord<std::uint64_t> progress;
@@ -123,7 +123,7 @@ struct alignas(128) DaemonWords {
   SharedWord<std::uint32_t> published;
   // Submissions; release by daemon, acquire by ClientEnd::submit.
   SharedWord<std::uint32_t> consumed;
-  // 1: ring the doorbell; fenced on both sides.
+  // 0: awake; else: ring the doorbell, once for each number. Fenced on both sides: next_sleep().
   SharedWord<std::uint32_t> sleeping;
   // kFlag...; release by daemon, acquire by ClientEnd::flags.
   SharedWord<std::uint32_t> flags;

@@ -52,4 +52,18 @@ inline void full_fence() {
 #endif
 }
 
+// What a side that goes to sleep stores in its `sleeping`: another number than for its last sleeps, so that
+// the other side can tell them apart and wakes once for each. It may go on publishing for a long time before
+// the sleeper runs, and one system call for each submission is most of what that costs.
+[[nodiscard]] inline std::uint32_t next_sleep(std::uint32_t last) {
+  return last + 1 == 0 ? 1 : last + 1;
+}
+
+// Whether a sleep that was seen has to be ended, and remembers that it has been.
+[[nodiscard]] inline bool needs_waking(std::uint32_t sleep, std::uint32_t& woken) {
+  if (sleep == 0 || sleep == woken) return false;
+  woken = sleep;
+  return true;
+}
+
 }  // namespace deepinfer::ipc

@@ -146,9 +146,8 @@ Result<bool> SubmissionReader::take(Submission& out) {
     }
     if (published_.seen() == consumed_) return false;
   }
-  copy_once(slot_.data(), memory_.c2d + slot_offset(consumed_, memory_.geometry), slot_.size());
   SubmissionHeader header;
-  std::memcpy(&header, slot_.data(), sizeof(header));
+  copy_once(&header, memory_.c2d + slot_offset(consumed_, memory_.geometry), sizeof(header));
   if (header.sequence != consumed_) {
     return break_off("submission " + std::to_string(consumed_) + " calls itself " +
                      std::to_string(header.sequence));
@@ -166,7 +165,8 @@ void SubmissionReader::read_slot(Submission& out, const SubmissionHeader& header
   out.descriptor.resize(bytes / kWord);
   if (bytes == 0) return;
   if (header.descriptor_offset == kInline) {
-    std::memcpy(out.descriptor.data(), slot_.data() + sizeof(header), bytes);
+    const std::byte* const slot = memory_.c2d + slot_offset(consumed_, memory_.geometry);
+    copy_once(out.descriptor.data(), slot + sizeof(header), bytes);
     return;
   }
   const std::byte* const arena = memory_.c2d + arena_offset(memory_.geometry);

@@ -7,7 +7,6 @@
 //           slot could carry
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -61,7 +60,6 @@ class SubmissionReader {
   std::uint32_t consumed_;
   PeerIndex<std::uint32_t> published_;
   std::optional<Error> broken_;
-  alignas(8) std::array<std::byte, kSubmissionSlotBytes> slot_{};  // the copy that is checked
 };
 
 }  // namespace deepinfer::ipc

@@ -38,6 +38,8 @@ struct State {
     kDone
   } sleeper{};
   std::uint8_t made = 0;
+  std::uint8_t sleeps = 0;  // of the sleeper so far: the number that it stores
+  std::uint8_t rung = 0;    // for which the publisher has rung
   std::uint8_t taken = 0;
 
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the zero of the comparison for a pointer
@@ -60,7 +62,10 @@ bool step_publisher(State& state, Fences fences) {
       state.publisher = Publisher::kLook;
       return true;
     case Publisher::kLook:
-      if (state.sleeping != 0) state.bell = 1;
+      if (state.sleeping != 0 && state.sleeping != state.rung) {
+        state.bell = 1;
+        state.rung = state.sleeping;
+      }
       state.publisher = state.made < kRecords ? Publisher::kPublish : Publisher::kDone;
       return true;
     case Publisher::kDone:
@@ -84,7 +89,7 @@ bool step_sleeper(State& state, Fences fences) {
       return true;
     case Sleeper::kSayIt:
       if (has_store) return false;
-      state.sleeper_store = 1;
+      state.sleeper_store = static_cast<std::int8_t>(++state.sleeps);
       state.sleeper = Sleeper::kFence;
       return true;
     case Sleeper::kFence:
