@@ -112,6 +112,45 @@ TEST_F(DaemonTest, TakesOverTheSocketOfOneThatWasKilled) {
   EXPECT_EQ(status().state, DaemonState::kReady);
 }
 
+// Remembers that its request was lost.
+class LossSink final : public ClientSink {
+ public:
+  void on_token(const TokenEvent& /*event*/) override {}
+  void on_finished(RequestResult /*result*/) override { ADD_FAILURE() << "finished"; }
+  void on_refused(RequestHandle /*request*/, const RequestError& error) override {
+    ADD_FAILURE() << error.message;
+  }
+  void on_lost(RequestHandle /*request*/) override { is_lost = true; }
+
+  bool is_lost = false;
+};
+
+TEST_F(DaemonTest, IsFoundAgainByAClientThatSaysWhatWasLost) {
+  start_daemon();
+  const auto client = connect();
+  const auto job =
+      std::get<JobId>(client->open_job({.name = "doomed", .metadata = {}, .seed = {}}));
+  Request request;
+  request.prompt = TextPrompt{"Once upon a time"};
+  request.sampling.max_tokens = 4000;
+  request.sampling.ignore_eos = true;
+  LossSink sink;
+  ASSERT_FALSE(client->submit(request, sink, {.job = job}).error);
+  ASSERT_TRUE(eventually([&] { return status().requests_running == 1; }));
+
+  daemon->send(SIGKILL);
+  EXPECT_EQ(daemon->wait().exit_code, 128 + SIGKILL);
+  ASSERT_TRUE(eventually([&] {
+    static_cast<void>(client->deliver(std::chrono::milliseconds(100)));
+    return sink.is_lost;
+  }));
+  EXPECT_THAT(client->lost_jobs(), ElementsAre(job));
+
+  start_daemon();
+  request.sampling.max_tokens = 3;
+  EXPECT_TRUE(std::holds_alternative<RequestResult>(client->generate(request)));
+}
+
 TEST_F(DaemonTest, GivesItsSocketTheModeThatIsConfigured) {
   configuration += "[ipc]\nsocket_mode = \"0640\"\n";
   start_daemon();
