@@ -7,7 +7,7 @@ namespace {
 
 RequestError full(std::int64_t count, std::int64_t most, const char* whose) {
   return {"over_capacity",
-          std::to_string(count) + " requests of " + whose + " have not ended, and " +
+          std::to_string(count) + " answers of " + whose + " are unfinished, and " +
               std::to_string(most) + " is the most",
           ""};
 }
@@ -26,10 +26,11 @@ std::optional<RequestError> refusal_of(const AdmissionLimits& limits, const Admi
     case DaemonState::kStopping:
       return RequestError{"stopping", "the daemon is stopping and takes no new requests", ""};
   }
-  if (load.unfinished >= limits.max_unfinished) {
+  if (load.unfinished + load.asked > limits.max_unfinished) {
     return full(load.unfinished, limits.max_unfinished, "this session");
   }
-  if (load.queued >= limits.max_queued) return full(load.queued, limits.max_queued, "all clients");
+  if (load.queued + load.asked > limits.max_queued)
+    return full(load.queued, limits.max_queued, "all clients");
   return std::nullopt;
 }
 

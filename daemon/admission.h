@@ -14,14 +14,15 @@
 namespace deepinfer::daemon {
 
 struct AdmissionLimits {
-  std::int64_t max_queued = 0;      // requests of all clients that have not ended
-  std::int64_t max_unfinished = 0;  // of one session, answers that were not delivered included
+  std::int64_t max_queued = 0;      // answers (a request has n) of all clients that are unfinished
+  std::int64_t max_unfinished = 0;  // of one session, with those not delivered
 };
 
 struct AdmissionLoad {
   DaemonState state = DaemonState::kLoading;
   std::int64_t queued = 0;
   std::int64_t unfinished = 0;
+  std::int64_t asked = 1;  // answers of the request at hand
 };
 
 [[nodiscard]] std::optional<RequestError> refusal_of(const AdmissionLimits& limits,

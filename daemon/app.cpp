@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -187,6 +188,8 @@ int App::run() {
   loop_.run();
   clients_.close_all();
   log_.info("stopped", {{"exit_code", exit_code_}});
+  // A model that is still being opened cannot be interrupted, and there is nothing left to take down.
+  if (model_.name.empty() && exit_code_ == 0) std::_Exit(0);
   return exit_code_;
 }
 
@@ -286,10 +289,12 @@ void App::stop_when_quiet() {
 }
 
 void App::on_room_time() {
-  const bool still_waits = gateway_.flush_waiting();
+  const Gateway::Room room = gateway_.flush_waiting();
   clients_.close_broken();
-  room_pause_ = still_waits ? std::min(2 * room_pause_, kSlowestRoomCheck) : kFirstRoomCheck;
-  if (still_waits) room_timer_.start_once(room_pause_);
+  room_pause_ = room.is_waiting && !room.has_progressed
+                    ? std::min(2 * room_pause_, kSlowestRoomCheck)
+                    : kFirstRoomCheck;
+  if (room.is_waiting) room_timer_.start_once(room_pause_);
   after_work();
 }
 

@@ -254,12 +254,24 @@ void Clients::answer(Connection& connection, const ipc::Datagram& datagram) {
       words ? ipc::decode_control_request(*words) : Result<ipc::ControlRequest>(words.error());
   if (!request)
     return close(connection, "a question that cannot be read: " + request.error().message);
+  if (std::holds_alternative<ipc::CloseJob>(request->question)) serve_all(connection);
   const Asker asker{connection.id, connection.peer.uid, connection.is_operator,
                     connection.session != nullptr};
   ipc::Words out;
   ipc::encode(ipc::ControlReply{request->number, parts_.control.answer(request->question, asker)},
               out);
   send(connection, out, {});
+}
+
+// What was submitted before a question must not be overtaken by it: the ring holds at most its entries.
+void Clients::serve_all(Connection& connection) {
+  if (connection.session == nullptr) return;
+  const auto most = connection.session->end->geometry().submission_entries;
+  bool has_more = true;
+  for (std::uint32_t taken = 0; has_more && taken <= most; taken += Gateway::kVisit) {
+    has_more = parts_.gateway.serve(*connection.session);
+  }
+  parts_.gateway.flush();
 }
 
 void Clients::send(Connection& connection, ipc::WordView words, std::span<const int> descriptors) {

@@ -73,6 +73,7 @@ class Clients {
   [[nodiscard]] std::optional<ipc::Refusal> refusal_of(const Connection& connection,
                                                        const ipc::Hello& hello) const;
   [[nodiscard]] ipc::Geometry granted(const ipc::Geometry& wanted) const;
+  void serve_all(Connection& connection);
   void answer(Connection& connection, const ipc::Datagram& datagram);
   void send(Connection& connection, ipc::WordView words, std::span<const int> descriptors);
   void visit(Connection& connection);

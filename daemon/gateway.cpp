@@ -1,6 +1,7 @@
 #include "daemon/gateway.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "daemon/log.h"
@@ -13,9 +14,31 @@ namespace {
 // Requests that are encoded in one piece of work: enough to make a hop cheap, few enough that the first
 // of them does not wait for the last.
 constexpr std::size_t kEncodedTogether = 64;
+// Prompts of all sessions that are copied and not encoded. Those of sessions that are gone count while the
+// pool has them, so that coming and going gains nothing.
+constexpr std::uint64_t kMostUnencodedBytes = 1ULL << 30U;
+// Large descriptors (logit biases, stop strings) of one session's unfinished requests: they stay with the
+// request until it ends.
+constexpr std::uint64_t kMostHeldBytes = 256ULL << 20U;
+// Descriptors that are decoded before the loop turns to others: some milliseconds of work.
+constexpr std::size_t kVisitBytes = 1U << 20U;
+// Completions that may wait for a session's client, for each request it may have unfinished: that it was
+// accepted and its result are two.
+constexpr std::size_t kWaitingForEach = 4;
 
 std::uint64_t key_of(SessionId id) { return static_cast<std::uint64_t>(id); }
 std::uint64_t key_of(Ticket ticket) { return static_cast<std::uint64_t>(ticket); }
+
+// How many answers a request asks for; a number that is not allowed is refused when it is checked.
+std::int64_t answers_of(const ipc::SubmitMessage& message) {
+  return std::clamp<std::int64_t>(message.request.sampling.n, 1, 128);
+}
+
+// What a descriptor that lies in the arena takes; those in slots are small.
+std::uint64_t held_bytes_of(const ipc::Submission& submission) {
+  const std::uint64_t bytes = submission.descriptor.size() * sizeof(std::uint64_t);
+  return bytes > ipc::kMaxInlineBytes ? bytes : 0;
+}
 
 }  // namespace
 
@@ -23,7 +46,9 @@ std::uint64_t key_of(Ticket ticket) { return static_cast<std::uint64_t>(ticket);
 class Gateway::Encoding final : public PoolWork {
  public:
   Encoding(Gateway& gateway, SessionId session, std::vector<UnencodedRequest> requests)
-      : gateway_(gateway), session_(session), requests_(std::move(requests)) {}
+      : gateway_(gateway), session_(session), requests_(std::move(requests)) {
+    for (const UnencodedRequest& one : requests_) bytes_ += one.bytes;
+  }
 
   struct Outcome {
     Ticket ticket{};
@@ -33,11 +58,13 @@ class Gateway::Encoding final : public PoolWork {
   void work() override {
     outcomes_.reserve(requests_.size());
     for (UnencodedRequest& one : requests_) {
-      bytes_ += one.bytes;
+      if (is_abandoned_.load(std::memory_order_relaxed))
+        return;  // a hint: nothing else depends on it
       outcomes_.push_back({one.ticket, gateway_.parts_.engine.prepare(std::move(one.request))});
     }
   }
   void done() override { gateway_.encoded(*this); }
+  void abandon() override { is_abandoned_.store(true, std::memory_order_relaxed); }
 
   [[nodiscard]] SessionId session() const { return session_; }
   [[nodiscard]] std::vector<Outcome>& outcomes() { return outcomes_; }
@@ -49,6 +76,7 @@ class Gateway::Encoding final : public PoolWork {
   std::vector<UnencodedRequest> requests_;
   std::vector<Outcome> outcomes_;
   std::uint64_t bytes_ = 0;
+  std::atomic<bool> is_abandoned_{false};
 };
 
 Gateway::Gateway(Parts parts) : parts_(std::move(parts)) {}
@@ -57,7 +85,9 @@ Gateway::~Gateway() = default;
 
 Session& Gateway::open_session(SessionId id, std::uint32_t uid,
                                std::unique_ptr<ipc::DaemonEnd> end) {
-  auto session = std::make_unique<Session>(id, uid, std::move(end));
+  const auto most_waiting =
+      kWaitingForEach * static_cast<std::size_t>(parts_.limits.max_unfinished) + 64;
+  auto session = std::make_unique<Session>(id, uid, std::move(end), most_waiting);
   Session& opened = *session;
   sessions_.emplace(key_of(id), std::move(session));
   return opened;
@@ -67,11 +97,12 @@ void Gateway::close_session(SessionId id) {
   Session* session = find(id);
   if (session == nullptr) return;
   parts_.jobs.session_gone(id, parts_.now());
-  const auto unfinished = std::exchange(session->unfinished, {});
+  const auto unfinished = session->unfinished;  // forget() takes them out
   for (const auto& item : unfinished) {
     cancel(item.second);
     forget(item.second, Ending::kCancelled);
   }
+  drop_unencoded(*session);
   sessions_.erase(key_of(id));
 }
 
@@ -82,8 +113,9 @@ Session* Gateway::find(SessionId id) {
 
 bool Gateway::serve(Session& session) {
   int taken = 0;
+  std::size_t bytes = 0;
   bool is_empty = false;
-  while (taken < kVisit && !is_empty) {
+  while (taken < kVisit && bytes < kVisitBytes) {
     const Result<bool> has_one = session.end->take(scratch_);
     if (!has_one) {
       broken_.push_back({session.id, has_one.error().message});
@@ -92,6 +124,7 @@ bool Gateway::serve(Session& session) {
     is_empty = !*has_one;
     if (is_empty) break;
     ++taken;
+    bytes += scratch_.descriptor.size() * sizeof(std::uint64_t);
     handle(session, scratch_);
   }
   start_encoding(session);
@@ -125,9 +158,9 @@ void Gateway::submit(Session& session, const ipc::Submission& submission) {
   if (session.unfinished.contains(user_data)) {
     return refuse(session, user_data, {"bad_descriptor", "its number is in use", ""});
   }
-  const AdmissionLoad load{
-      parts_.state(), counts_.queued + counts_.running,
-      static_cast<std::int64_t>(session.unfinished.size() + session.writer.waiting())};
+  const AdmissionLoad load{parts_.state(), answers_,
+                           session.answers + static_cast<std::int64_t>(session.writer.waiting()),
+                           answers_of(*message)};
   if (const auto error = refusal_of(parts_.limits, load)) {
     return refuse(session, user_data, *error);
   }
@@ -137,10 +170,17 @@ void Gateway::submit(Session& session, const ipc::Submission& submission) {
   }
   // A client keeps its spans until it is answered, so honest ones fit into its arena together. Without this
   // bound one span could be submitted, and copied, thousands of times.
+  const std::uint64_t held = held_bytes_of(submission);
   const std::uint64_t bytes = prompt_bytes(*message);
-  if (bytes > session.end->geometry().arena_bytes - session.unencoded_bytes) {
+  const std::uint64_t room = session.end->geometry().arena_bytes - session.unencoded_bytes;
+  if (held > room || bytes > room - held) {
     return refuse(session, user_data,
                   {"bad_descriptor", "its prompt claims more bytes than the arena holds", ""});
+  }
+  if (unencoded_bytes_ + held + bytes > kMostUnencodedBytes ||
+      session.held_bytes + held > kMostHeldBytes) {
+    return refuse(session, user_data,
+                  {"over_capacity", "too many bytes of requests are waiting", ""});
   }
   auto request = read_prompt(*session.end, *message);
   if (!request) {
@@ -149,10 +189,17 @@ void Gateway::submit(Session& session, const ipc::Submission& submission) {
   const JobId id = std::get<JobId>(job);
   request->job_seed = parts_.jobs.find(id)->seed;
   const Ticket ticket{next_ticket_++};
-  entries_.emplace(key_of(ticket), Entry{session.id, user_data, id, message->stream});
+  Entry entry{session.id, user_data, id, message->stream};
+  entry.answers = load.asked;
+  entry.held_bytes = held;
+  answers_ += entry.answers;
+  session.answers += entry.answers;
+  session.held_bytes += held;
+  entries_.emplace(key_of(ticket), entry);
   session.unfinished.emplace(user_data, ticket);
-  session.unencoded.push_back({ticket, *std::move(request), bytes});
-  session.unencoded_bytes += bytes;
+  session.unencoded.push_back({ticket, *std::move(request), bytes + held});
+  session.unencoded_bytes += bytes + held;
+  unencoded_bytes_ += bytes + held;
   parts_.jobs.request_queued(id);
   ++counts_.queued;
 }
@@ -167,7 +214,10 @@ std::variant<JobId, RequestError> Gateway::job_of(Session& session,
     }
     return RequestError{"unknown_job", to_text(*message.job) + " takes no requests from here", ""};
   }
-  if (!session.unnamed_job || parts_.jobs.find(*session.unnamed_job)->is_closed) {
+  // It may have been closed, even forgotten, since.
+  const JobTable::Job* unnamed =
+      session.unnamed_job ? parts_.jobs.find(*session.unnamed_job) : nullptr;
+  if (unnamed == nullptr || unnamed->is_closed) {
     session.unnamed_job = parts_.new_job_id();
     parts_.jobs.open({}, {*session.unnamed_job, session.uid, session.id, JobTable::Kind::kUnnamed,
                           parts_.now()});
@@ -184,22 +234,21 @@ void Gateway::refuse(Session& session, std::uint64_t user_data, const RequestErr
 }
 
 void Gateway::start_encoding(Session& session) {
-  if (session.is_encoding || session.unencoded.empty()) return;
+  if (session.encoding != nullptr || session.unencoded.empty()) return;
   std::vector<UnencodedRequest> some;
-  if (session.unencoded.size() <= kEncodedTogether) {
-    some = std::exchange(session.unencoded, {});
-  } else {
-    const auto end = session.unencoded.begin() + kEncodedTogether;
-    some.assign(std::make_move_iterator(session.unencoded.begin()), std::make_move_iterator(end));
-    session.unencoded.erase(session.unencoded.begin(), end);
+  while (!session.unencoded.empty() && some.size() < kEncodedTogether) {
+    some.push_back(std::move(session.unencoded.front()));
+    session.unencoded.pop_front();
   }
-  session.is_encoding = true;
   ++encodings_;
-  run_on_pool(parts_.loop, std::make_unique<Encoding>(*this, session.id, std::move(some)));
+  auto encoding = std::make_unique<Encoding>(*this, session.id, std::move(some));
+  session.encoding = encoding.get();
+  run_on_pool(parts_.loop, std::move(encoding));
 }
 
 void Gateway::encoded(Encoding& encoding) {
   --encodings_;
+  unencoded_bytes_ -= encoding.bytes();
   std::vector<EngineCommand> commands;
   Session* session = find(encoding.session());
   for (Encoding::Outcome& outcome : encoding.outcomes()) {
@@ -209,7 +258,6 @@ void Gateway::encoded(Encoding& encoding) {
     Entry& entry = found->second;
     if (const auto* error = std::get_if<RequestError>(&outcome.prepared)) {
       const std::uint64_t user_data = entry.user_data;
-      session->unfinished.erase(user_data);
       forget(outcome.ticket, Ending::kFailed);
       refuse(*session, user_data, *error);
       continue;
@@ -225,7 +273,7 @@ void Gateway::encoded(Encoding& encoding) {
   }
   if (!commands.empty()) parts_.engine.post(std::move(commands));
   if (session != nullptr) {
-    session->is_encoding = false;
+    session->encoding = nullptr;
     session->unencoded_bytes -= encoding.bytes();
     start_encoding(*session);
   }
@@ -240,8 +288,8 @@ void Gateway::cancel(Session& session, std::uint64_t user_data) {
 
 void Gateway::cancel(Ticket ticket) {
   const auto found = entries_.find(key_of(ticket));
-  if (found == entries_.end()) return;
-  found->second.is_cancelled = true;
+  // Once: a client may ask as often as it likes.
+  if (found == entries_.end() || std::exchange(found->second.is_cancelled, true)) return;
   if (found->second.is_with_engine) parts_.engine.post({CancelCommand{ticket}});
 }
 
@@ -256,9 +304,19 @@ void Gateway::cancel_job(JobId job) {
 void Gateway::forget(Ticket ticket, Ending ending) {
   const auto found = entries_.find(key_of(ticket));
   if (found == entries_.end()) return;
-  --(found->second.is_with_engine ? counts_.running : counts_.queued);
-  parts_.jobs.request_ended(found->second.job, ending, parts_.now());
+  const Entry entry = found->second;
   entries_.erase(found);
+  --(entry.is_with_engine ? counts_.running : counts_.queued);
+  answers_ -= entry.answers;
+  parts_.jobs.request_ended(
+      entry.job,
+      {entry.is_with_engine ? JobTable::Stage::kRunning : JobTable::Stage::kQueued, ending},
+      parts_.now());
+  Session* session = find(entry.session);
+  if (session == nullptr) return;
+  session->unfinished.erase(entry.user_data);
+  session->answers -= entry.answers;
+  session->held_bytes -= entry.held_bytes;
 }
 
 void Gateway::apply(TokenProduced event) {
@@ -281,21 +339,19 @@ void Gateway::apply(RequestFinished event) {
   forget(event.ticket, ending);
   ++counts_.finished;
   if (session == nullptr) return;
-  session->unfinished.erase(user_data);
   note(*session, session->writer.finished(user_data, event.result));
 }
 
 void Gateway::lose_all() {
   for (auto& item : sessions_) {
     Session& session = *item.second;
-    for (const auto& request : std::exchange(session.unfinished, {})) {
+    const auto unfinished = session.unfinished;  // forget() takes them out
+    for (const auto& request : unfinished) {
       cancel(request.second);
       forget(request.second, Ending::kCancelled);
       note(session, session.writer.lost(request.first));
     }
-    for (const UnencodedRequest& one : std::exchange(session.unencoded, {})) {
-      session.unencoded_bytes -= one.bytes;
-    }
+    drop_unencoded(session);
   }
   flush();
 }
@@ -317,16 +373,27 @@ void Gateway::flush() {
   }
 }
 
-bool Gateway::flush_waiting() {
-  bool is_waiting = false;
+// Prompts that nobody waits for: those on the pool are given up as soon as it looks.
+void Gateway::drop_unencoded(Session& session) {
+  if (session.encoding != nullptr) session.encoding->abandon();
+  for (const UnencodedRequest& one : std::exchange(session.unencoded, {})) {
+    session.unencoded_bytes -= one.bytes;
+    unencoded_bytes_ -= one.bytes;
+  }
+}
+
+Gateway::Room Gateway::flush_waiting() {
+  Room room;
   for (auto& item : sessions_) {
     Session& session = *item.second;
-    if (session.writer.waiting() == 0) continue;
+    const std::size_t before = session.writer.waiting();
+    if (before == 0) continue;
     const Status flushed = session.writer.flush();
     if (!flushed) broken_.push_back({session.id, flushed.error().message});
-    is_waiting = is_waiting || session.writer.waiting() > 0;
+    room.has_progressed = room.has_progressed || session.writer.waiting() < before;
+    room.is_waiting = room.is_waiting || session.writer.waiting() > 0;
   }
-  return is_waiting;
+  return room;
 }
 
 std::vector<Gateway::Broken> Gateway::take_broken() { return std::exchange(broken_, {}); }

@@ -70,8 +70,12 @@ class Gateway {
 
   // Writes out and wakes clients for everything since the last flush.
   void flush();
-  // Tries again what waits for room in some ring. True when something still waits.
-  [[nodiscard]] bool flush_waiting();
+  struct Room {
+    bool is_waiting = false;      // something still waits
+    bool has_progressed = false;  // some client has made room
+  };
+  // Tries again what waits for room in some ring.
+  [[nodiscard]] Room flush_waiting();
 
   struct Broken {
     SessionId session{};
@@ -93,7 +97,9 @@ class Gateway {
     std::uint64_t user_data = 0;
     JobId job;
     bool stream = false;
-    bool is_cancelled = false;  // before it came to the engine
+    std::int64_t answers = 1;      // choices
+    std::uint64_t held_bytes = 0;  // of a large descriptor
+    bool is_cancelled = false;
     bool is_with_engine = false;
   };
 
@@ -106,6 +112,7 @@ class Gateway {
                                                          const ipc::SubmitMessage& message);
   void refuse(Session& session, std::uint64_t user_data, const RequestError& error);
   void start_encoding(Session& session);
+  void drop_unencoded(Session& session);
   void encoded(Encoding& encoding);
   void forget(Ticket ticket, Ending ending);
   [[nodiscard]] Session* find(SessionId id);
@@ -120,6 +127,9 @@ class Gateway {
   ipc::Submission scratch_;
   std::uint64_t next_ticket_ = 1;
   std::int64_t encodings_ = 0;
+  std::int64_t answers_ = 0;  // choices of unfinished requests, all sessions
+  std::uint64_t unencoded_bytes_ =
+      0;  // likewise of prompts, those of sessions that are gone included
   GatewayCounts counts_;
 };
 

@@ -56,22 +56,15 @@ void JobTable::request_started(JobId job) {
   ++found->job.info.counts.running;
 }
 
-void JobTable::request_ended(JobId job, Ending ending, Time now) {
+void JobTable::request_ended(JobId job, const RequestEnd& end, Time now) {
   Entry* found = entry(job);
   if (found == nullptr) return;
   JobCounts& counts = found->job.info.counts;
-  --(counts.running > 0 ? counts.running : counts.queued);
-  if (ending == Ending::kCompleted) ++counts.completed;
-  if (ending == Ending::kFailed) ++counts.failed;
-  if (ending == Ending::kCancelled) ++counts.cancelled;
+  --(end.from == Stage::kRunning ? counts.running : counts.queued);
+  if (end.ending == Ending::kCompleted) ++counts.completed;
+  if (end.ending == Ending::kFailed) ++counts.failed;
+  if (end.ending == Ending::kCancelled) ++counts.cancelled;
   end_if_done(*found, now);
-}
-
-void JobTable::request_refused(JobId job) {
-  Entry* found = entry(job);
-  if (found == nullptr) return;
-  ++found->job.info.counts.total;
-  ++found->job.info.counts.failed;
 }
 
 void JobTable::close(JobId job, Time now) {

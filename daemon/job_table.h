@@ -1,6 +1,6 @@
 // The jobs of this run of the daemon: who owns them, what has become of their requests.
 //
-// A request is counted from its acceptance or refusal on; total is always the sum of the other counts.
+// A request is counted from its admission on; total is always the sum of the other counts.
 // Ended jobs are kept for lists until kKeptJobs newer ones have ended.
 // Threads:  confined to the loop's thread; pure: times and ids are passed in
 // Cost:     find() logarithmic; jobs are values
@@ -57,11 +57,15 @@ class JobTable {
   // Null when unknown. The pointer is good until the next call that changes the table.
   [[nodiscard]] const Job* find(JobId job) const;
 
-  // Of a running job, requests in this order: queued, perhaps started, ended. Or refused at once.
+  enum class Stage : std::uint8_t { kQueued, kRunning };
+  struct RequestEnd {
+    Stage from{};
+    Ending ending{};
+  };
+  // Of a running job, requests in this order: queued, perhaps started, ended.
   void request_queued(JobId job);
   void request_started(JobId job);
-  void request_ended(JobId job, Ending ending, Time now);
-  void request_refused(JobId job);
+  void request_ended(JobId job, const RequestEnd& end, Time now);
 
   void close(JobId job, Time now);
   // Takes no more requests; its owner ends those that are unfinished.

@@ -110,6 +110,8 @@ class PoolWork {
 
   virtual void work() = 0;
   virtual void done() = 0;
+  // From the loop's thread: nobody waits for what is not done yet. done() is called nevertheless.
+  virtual void abandon() = 0;
 };
 // The work goes after done().
 void run_on_pool(Loop& loop, std::unique_ptr<PoolWork> work);

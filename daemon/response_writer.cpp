@@ -1,15 +1,17 @@
 #include "daemon/response_writer.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace deepinfer::daemon {
 
 using ipc::CompletionKind;
 
-ResponseWriter::ResponseWriter(ipc::DaemonEnd& end)
+ResponseWriter::ResponseWriter(ipc::DaemonEnd& end, std::size_t most_waiting)
     : end_(end),
-      most_bytes_(std::min<std::size_t>(ipc::kMaxPayloadBytes, end.geometry().result_bytes / 2)) {}
+      most_bytes_(std::min<std::size_t>(ipc::kMaxPayloadBytes, end.geometry().result_bytes / 2)),
+      most_waiting_(most_waiting) {}
 
 Status ResponseWriter::nothing_done(std::uint64_t user_data) {
   scratch_.clear();
@@ -63,6 +65,10 @@ Status ResponseWriter::put(CompletionKind kind, std::uint64_t user_data, ipc::Wo
   if (waiting_.empty()) {
     DEEPINFER_TRY(const bool is_out, write(kind, user_data, words, written_bytes));
     if (is_out) return Done{};
+  }
+  if (waiting_.size() >= most_waiting_) {
+    return fail(ErrorCode::kDataLoss, "the client does not read its answers, " +
+                                          std::to_string(waiting_.size()) + " wait for it");
   }
   waiting_.push_back({kind, user_data, std::exchange(words, {}), written_bytes});
   return Done{};

@@ -6,7 +6,8 @@
 // Lifetime: the DaemonEnd outlives it
 // Cost:     one encoding of each result, one copy into the ring; what waits is bounded by the session's
 //           unfinished requests (admission.h)
-// Errors:   kDataLoss the client broke the protocol: close the session
+// Errors:   kDataLoss the client broke the protocol, or does not read while more is written for it than
+//           any client that reads can have outstanding: close the session
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,8 @@ namespace deepinfer::daemon {
 
 class ResponseWriter {
  public:
-  explicit ResponseWriter(ipc::DaemonEnd& end);
+  // At most `most_waiting` messages wait for room.
+  ResponseWriter(ipc::DaemonEnd& end, std::size_t most_waiting);
 
   [[nodiscard]] Status nothing_done(std::uint64_t user_data);
   [[nodiscard]] Status accepted(std::uint64_t user_data);
@@ -52,7 +54,8 @@ class ResponseWriter {
                                    ipc::WordView words, std::size_t& written_bytes);
 
   ipc::DaemonEnd& end_;
-  const std::size_t most_bytes_;  // of a piece
+  const std::size_t most_bytes_;    // of a piece
+  const std::size_t most_waiting_;  // messages
   ipc::Words scratch_;
   std::deque<Message> waiting_;
   bool has_news_ = false;  // the client was not woken for

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -84,6 +85,9 @@ struct Engine::Parts {
   std::unique_ptr<engine::KvCache> cache;
   std::unique_ptr<StepRunner> runner;
   std::map<RequestHandle, std::unique_ptr<RunningRequest>> requests;
+  // What a step must look at, however many requests are queued.
+  std::vector<RequestHandle> cancelled;
+  std::set<std::pair<std::chrono::steady_clock::time_point, RequestHandle>> deadlines;
   std::uint64_t next_request = 1;
   ModelFacts facts;
   EngineStats stats;
@@ -112,6 +116,7 @@ void Engine::Parts::add(RequestHandle handle, const Request& request, RequestFac
                         Sink& sink) {
   auto running = std::make_unique<RunningRequest>(handle, std::move(facts_of_request), sink);
   running->deadline = request.deadline;
+  if (request.deadline) deadlines.emplace(*request.deadline, handle);
   running->unfinished = request.sampling.n;
   for (std::int64_t choice = 0; choice < request.sampling.n; ++choice) {
     const bool is_given = request.sampling.seed.has_value() && choice == 0;
@@ -129,17 +134,24 @@ void Engine::Parts::add(RequestHandle handle, const Request& request, RequestFac
 
 // Ends what was cancelled or is past its deadline; true when something was.
 bool Engine::Parts::end_overdue() {
+  bool has_ended_some = false;
+  const auto end = [&](RequestHandle handle, FinishReason reason) {
+    const auto found = requests.find(handle);
+    if (found == requests.end()) return;  // it has ended by itself
+    end_request(*found->second, reason);
+    has_ended_some = true;
+  };
+  for (const RequestHandle handle : std::exchange(cancelled, {})) {
+    end(handle, FinishReason::kCancelled);
+  }
+  if (deadlines.empty()) return has_ended_some;
   const auto now = std::chrono::steady_clock::now();
-  std::vector<RunningRequest*> overdue;
-  for (const auto& item : requests) {
-    RunningRequest& request = *item.second;
-    const bool is_late = request.deadline.has_value() && *request.deadline <= now;
-    if (request.cancelled || is_late) overdue.push_back(&request);
+  while (!deadlines.empty() && deadlines.begin()->first <= now) {
+    const RequestHandle handle = deadlines.begin()->second;
+    deadlines.erase(deadlines.begin());
+    end(handle, FinishReason::kDeadline);
   }
-  for (RunningRequest* request : overdue) {
-    end_request(*request, request->cancelled ? FinishReason::kCancelled : FinishReason::kDeadline);
-  }
-  return !overdue.empty();
+  return has_ended_some;
 }
 
 void Engine::Parts::end_request(RunningRequest& request, FinishReason reason) {
@@ -165,6 +177,7 @@ void Engine::Parts::end_choice(SequenceKey key, FinishReason reason,
   for (const TokenId token : request.facts.prompt) result.prompt_tokens.push_back(value_of(token));
   for (const auto& ended : request.choices) result.choices.push_back(ended->take_choice());
   Sink& sink = request.sink;
+  if (request.deadline) deadlines.erase({*request.deadline, request.handle});
   requests.erase(request.handle);
   sink.on_finished(std::move(result));
 }
@@ -298,6 +311,7 @@ bool Engine::cancel(RequestHandle request) {
   const auto found = parts_->requests.find(request);
   if (found == parts_->requests.end() || found->second->cancelled) return false;
   found->second->cancelled = true;
+  parts_->cancelled.push_back(request);
   return true;
 }
 

@@ -25,9 +25,29 @@ RequestError from_text_layer(const Error& error) {
   return invalid(message, "");
 }
 
-// Null for an empty text; nothing when it is not JSON.
+// Deep enough for any message or schema, shallow enough for every recursive walk over one.
+constexpr int kDeepestNesting = 100;
+
+// Brackets of JSON text that are open at once, at most; strings do not count.
+int nesting_of(const std::string& text) {
+  int depth = 0;
+  int deepest = 0;
+  bool is_in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (letter == '"') is_in_string = !is_in_string;
+    if (letter == '\\' && is_in_string) ++i;
+    if (is_in_string) continue;
+    if (letter == '[' || letter == '{') deepest = std::max(deepest, ++depth);
+    if (letter == ']' || letter == '}') --depth;
+  }
+  return deepest;
+}
+
+// Null for an empty text; nothing when it is not JSON, or nested deeper than kDeepestNesting.
 std::optional<Json> parse_part(const std::string& text) {
   if (text.empty()) return Json(nullptr);
+  if (nesting_of(text) > kDeepestNesting) return std::nullopt;
   Json parsed = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (parsed.is_discarded()) return std::nullopt;
   return parsed;
@@ -89,9 +109,11 @@ PromptEncoder::Encoded PromptEncoder::encode_chat(const ChatPrompt& prompt) cons
   const std::optional<Json> messages = parse_part(prompt.messages);
   const std::optional<Json> tools = parse_part(prompt.tools);
   const std::optional<Json> format = parse_part(prompt.response_format);
-  if (!messages.has_value()) return invalid("messages are not JSON", "/messages");
-  if (!tools.has_value()) return invalid("tools are not JSON", "/tools");
-  if (!format.has_value()) return invalid("the schema is not JSON", "/response_format");
+  if (!messages.has_value())
+    return invalid("messages are not JSON of at most 100 levels", "/messages");
+  if (!tools.has_value()) return invalid("tools are not JSON of at most 100 levels", "/tools");
+  if (!format.has_value())
+    return invalid("the schema is not JSON of at most 100 levels", "/response_format");
   if (prompt.reasoning_effort < 1 || prompt.reasoning_effort > 100) {
     return invalid(
         "reasoning_effort is " + std::to_string(prompt.reasoning_effort) + ", allowed is 1 to 100",

@@ -191,8 +191,12 @@ Result<std::optional<Datagram>> receive_datagram(int socket, std::size_t most_by
   msghdr message{};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
-  message.msg_control = control.bytes.data();
-  message.msg_controllen = control.bytes.size();
+  // Where none is expected there is no room for one: the kernel then drops what was sent, and says so.
+  // Closing it here would run whatever its file system does on close, for as long as that takes.
+  if (most_descriptors > 0) {
+    message.msg_control = control.bytes.data();
+    message.msg_controllen = control.bytes.size();
+  }
   ssize_t got = -1;
   while ((got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC)) < 0) {
     if (errno == EAGAIN) return std::optional<Datagram>();

@@ -22,11 +22,11 @@ TEST(Admission, RefusesAtEachLimitWithBothNumbers) {
   const auto of_session = refusal_of(kLimits, {DaemonState::kReady, 50, 10});
   ASSERT_TRUE(of_session);
   EXPECT_EQ(of_session->code, "over_capacity");
-  EXPECT_EQ(of_session->message, "10 requests of this session have not ended, and 10 is the most");
+  EXPECT_EQ(of_session->message, "10 answers of this session are unfinished, and 10 is the most");
 
   const auto of_all = refusal_of(kLimits, {DaemonState::kReady, 100, 0});
   ASSERT_TRUE(of_all);
-  EXPECT_EQ(of_all->message, "100 requests of all clients have not ended, and 100 is the most");
+  EXPECT_EQ(of_all->message, "100 answers of all clients are unfinished, and 100 is the most");
 }
 
 }  // namespace

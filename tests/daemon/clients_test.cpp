@@ -155,6 +155,33 @@ TEST_F(ClientsTest, OpensNamedJobsForASession) {
   EXPECT_EQ(jobs.running(), 1);
 }
 
+TEST_F(ClientsTest, ClosesAJobOnlyAfterWhatWasSubmittedToIt) {
+  const FileDescriptor socket = connect();
+  say(socket, ipc::Hello{});
+  auto welcomed = hear(socket);
+  ASSERT_TRUE(welcomed);
+  const auto reply = *ipc::decode_hello_reply(*ipc::to_words(welcomed->bytes));
+  TestClient client(*ipc::ClientEnd::attach(
+      {std::move(welcomed->descriptors[0]), std::move(welcomed->descriptors[1]),
+       std::move(welcomed->descriptors[2])},
+      std::get<ipc::Welcome>(reply).granted, TestClient::kSession));
+  const auto ask = [&](const ipc::Question& question) {
+    ipc::Words words;
+    ipc::encode(ipc::ControlRequest{1, question}, words);
+    say(socket, words);
+    return ipc::decode_control_reply(*ipc::to_words(hear(socket)->bytes))->reply;
+  };
+  const JobId job = std::get<JobId>(ask(ipc::OpenJob{}));
+  ipc::SubmitMessage message;
+  message.job = job;
+  for (std::uint64_t i = 0; i < 16; ++i) client.submit(i, "Hello", message);
+
+  EXPECT_TRUE(std::holds_alternative<ipc::Nothing>(ask(ipc::CloseJob{job})));
+
+  EXPECT_TRUE(run_until([&] { return jobs.find(job)->info.state == JobState::kCompleted; }));
+  EXPECT_EQ(jobs.find(job)->info.counts.completed, 16);
+}
+
 TEST_F(ClientsTest, ListsJobsInPagesThatFitIntoADatagram) {
   JobOptions wordy;
   for (int i = 0; i < 16; ++i) {

@@ -234,7 +234,7 @@ TEST_F(GatewayTest, LosesNothingWhenTheClientDoesNotRead) {
 
   ASSERT_TRUE(run_until([&] {
     client.take_all();
-    return !gateway.flush_waiting();
+    return !gateway.flush_waiting().is_waiting;
   }));
   client.take_all();
 
@@ -281,6 +281,61 @@ TEST_F(GatewayTest, TellsEverybodyWhatIsLost) {
   EXPECT_EQ(client.last_of(1)->kind, CompletionKind::kLost);
   EXPECT_EQ(client.last_of(2)->kind, CompletionKind::kLost);
   EXPECT_TRUE(gateway.is_idle());
+}
+
+TEST_F(GatewayTest, OpensAnotherUnnamedJobWhenItsOwnIsForgotten) {
+  Session& session = open_session(1);
+  TestClient client = TestClient::of(*session.end);
+  client.submit(1, "Hello");
+  serve(session);
+  ASSERT_TRUE(hears(client, 1));
+  gateway.cancel_job(*session.unnamed_job);
+  for (std::size_t i = 0; i <= kKeptJobs; ++i) jobs.close(open_job(2), {});
+  ASSERT_EQ(jobs.find(*session.unnamed_job), nullptr);
+
+  client.submit(2, "Hello");
+  serve(session);
+
+  EXPECT_TRUE(hears(client, 2));
+}
+
+TEST_F(GatewayTest, GivesUpOnAClientThatOnlyWrites) {
+  Session& session = open_session(1);
+  TestClient client = TestClient::of(*session.end);
+  std::vector<Gateway::Broken> broken;
+  for (std::uint64_t i = 0; i < 10'000 && broken.empty(); ++i) {
+    client.send(ipc::Operation::kNothing, i);
+    serve(session);
+    broken = gateway.take_broken();
+  }
+
+  ASSERT_THAT(broken, SizeIs(1));
+  EXPECT_THAT(broken[0].reason, HasSubstr("does not read"));
+  EXPECT_LE(session.writer.waiting(), 400U);
+}
+
+TEST_F(GatewayTest, CountsEveryChoiceAgainstTheLimits) {
+  Session& session = open_session(1);
+  TestClient client = TestClient::of(*session.end);
+  ipc::SubmitMessage many;
+  many.request.sampling.n = 40;
+  client.submit(1, "hold", many);
+  client.submit(2, "hold", many);
+  serve(session);
+
+  ASSERT_TRUE(hears(client, 2));
+  EXPECT_EQ(client.last_of(2)->error().code, "over_capacity");
+  gateway.close_session(SessionId{1});
+}
+
+TEST_F(GatewayTest, CancelsARequestOnceHoweverOftenItIsAsked) {
+  Session& session = open_session(1);
+  TestClient client = TestClient::of(*session.end);
+  client.submit(7, "hold");
+  for (int i = 0; i < 10; ++i) client.send(ipc::Operation::kCancel, 7);
+  serve(session);
+  ASSERT_TRUE(hears(client, 7));
+  EXPECT_EQ(gateway.counts().finished, 1);
 }
 
 TEST_F(GatewayTest, AnswersANullRequestAtOnce) {

@@ -30,7 +30,7 @@ TEST_F(JobTableTest, CountsARequestOnItsWay) {
   table.request_started(id(1));
   EXPECT_EQ(info(1).counts.queued, 0);
   EXPECT_EQ(info(1).counts.running, 1);
-  table.request_ended(id(1), Ending::kCompleted, at(1));
+  table.request_ended(id(1), {JobTable::Stage::kRunning, Ending::kCompleted}, at(1));
 
   EXPECT_EQ(info(1).counts.completed, 1);
   EXPECT_EQ(info(1).counts.total, 1);
@@ -43,7 +43,7 @@ TEST_F(JobTableTest, EndsAClosedJobWithItsLastRequest) {
   table.close(id(1), at(1));
   EXPECT_FALSE(info(1).ended);
 
-  table.request_ended(id(1), Ending::kFailed, at(2));
+  table.request_ended(id(1), {JobTable::Stage::kQueued, Ending::kFailed}, at(2));
 
   EXPECT_EQ(info(1).state, JobState::kCompleted);
   EXPECT_EQ(info(1).ended, at(2));
@@ -57,7 +57,7 @@ TEST_F(JobTableTest, KeepsACancelledJobCancelled) {
   EXPECT_EQ(info(1).state, JobState::kCancelled);
   EXPECT_FALSE(info(1).ended);
 
-  table.request_ended(id(1), Ending::kCancelled, at(2));
+  table.request_ended(id(1), {JobTable::Stage::kQueued, Ending::kCancelled}, at(2));
 
   EXPECT_EQ(info(1).state, JobState::kCancelled);
   EXPECT_EQ(info(1).ended, at(2));
@@ -123,12 +123,14 @@ TEST_F(JobTableTest, KeepsTheSumOfItsCountsThroughRandomHistories) {
         break;
       case 2:
         if (queued + running > 0) {
-          table.request_ended(id(1), static_cast<Ending>(random() % 3), at(i));
-          --(running > 0 ? running : queued);
+          const bool is_running = running > 0 && (queued == 0 || random() % 2 == 0);
+          const auto from = is_running ? JobTable::Stage::kRunning : JobTable::Stage::kQueued;
+          table.request_ended(id(1), {from, static_cast<Ending>(random() % 3)}, at(i));
+          --(is_running ? running : queued);
         }
         break;
       default:
-        table.request_refused(id(1));
+        break;
     }
     const JobCounts counts = info(1).counts;
     ASSERT_EQ(counts.queued, queued);

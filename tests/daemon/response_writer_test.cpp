@@ -22,7 +22,7 @@ class ResponseWriterTest : public ::testing::Test {
 
   std::unique_ptr<ipc::DaemonEnd> end = *ipc::DaemonEnd::create(kTiny, TestClient::kSession, 1);
   TestClient client = TestClient::of(*end);
-  ResponseWriter writer{*end};
+  ResponseWriter writer{*end, 100};
 };
 
 TEST_F(ResponseWriterTest, CutsALargeResultIntoPieces) {

@@ -252,6 +252,25 @@ TEST(Engine, RefusesImpossibleRequestsWithTheirCode) {
   EXPECT_EQ(engine->step(), StepOutcome::kIdle);
 }
 
+// Walks over messages and tools are recursive: no text may make them as deep as it likes.
+TEST(Engine, RefusesChatsThatAreNestedTooDeeply) {
+  auto engine = open_nano({});
+  const std::string deep(1'000'000, '[');
+  for (const int part : {0, 1, 2}) {
+    ChatPrompt chat{.messages = R"([{"role":"user","content":"[[[[ \"[ is text"}])",
+                    .tools = {},
+                    .response_format = {}};
+    if (part == 0) chat.messages = deep;
+    if (part == 1) chat.tools = deep + std::string(deep.size(), ']');
+    if (part == 2) chat.response_format = deep;
+    Request request;
+    request.prompt = chat;
+    const auto encoded = engine->encode(request);
+    ASSERT_TRUE(std::holds_alternative<RequestError>(encoded));
+    EXPECT_EQ(std::get<RequestError>(encoded).code, "invalid_value");
+  }
+}
+
 // A daemon's client may send the largest text that shared memory holds: it is refused without encoding it.
 TEST(Engine, RefusesAHopelesslyLongTextWithoutEncodingIt) {
   auto engine = open_nano({.max_context = 64});

@@ -90,7 +90,7 @@ enum class JobState : std::uint8_t {
 struct JobCounts {
   std::int64_t total = 0;
   std::int64_t completed = 0;
-  std::int64_t failed = 0;  // refused, or ended with an error or at their deadline
+  std::int64_t failed = 0;  // ended with an error, at their deadline, or refused when checked
   std::int64_t cancelled = 0;
   std::int64_t queued = 0;   // accepted, not yet with the engine
   std::int64_t running = 0;  // with the engine
