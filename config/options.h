@@ -58,8 +58,8 @@ struct IpcSection {
 };
 
 struct JobsSection {
-  std::int64_t max_queued =
-      100'000;  // answers (a request has n) accepted and not ended, of all, >= 1
+  // Answers (a request has n) accepted and not ended, of all clients, >= 1.
+  std::int64_t max_queued = 100'000;
 
   friend bool operator==(const JobsSection&, const JobsSection&) = default;
 };
