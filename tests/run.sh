@@ -100,7 +100,7 @@ stage_fuzz() {
 
 # The newest changes first, and no longer than the whole run may bear; what passed is remembered, so the
 # next run goes on from there. tidy-all leaves nothing.
-stage_tidy() { python3 tests/lint/tidy.py build/dev --minutes "${TIDY_MINUTES:-6}"; }
+stage_tidy() { python3 tests/lint/tidy.py build/dev --minutes "${TIDY_MINUTES:-4}"; }
 stage_tidy_all() { python3 tests/lint/tidy.py build/dev; }
 
 # There is no device here: the kernels compile, and the library holds code for the architecture.
