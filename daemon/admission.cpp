@@ -29,8 +29,9 @@ std::optional<RequestError> refusal_of(const AdmissionLimits& limits, const Admi
   if (load.unfinished + load.asked > limits.max_unfinished) {
     return full(load.unfinished, limits.max_unfinished, "this session");
   }
-  if (load.queued + load.asked > limits.max_queued)
+  if (load.queued + load.asked > limits.max_queued) {
     return full(load.queued, limits.max_queued, "all clients");
+  }
   return std::nullopt;
 }
 

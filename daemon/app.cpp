@@ -83,8 +83,8 @@ class App {
   void on_reports();
   void apply(ModelOpened event);
   void apply(const ModelFailed& event);
-  void apply(TokenProduced event) { gateway_.apply(std::move(event)); }
-  void apply(RequestFinished event) { gateway_.apply(std::move(event)); }
+  void apply(const TokenProduced& event) { gateway_.apply(event); }
+  void apply(const RequestFinished& event) { gateway_.apply(event); }
   void after_work();
   void on_room_time();
   void on_stop_signal();

@@ -252,8 +252,9 @@ void Clients::answer(Connection& connection, const ipc::Datagram& datagram) {
   const auto words = ipc::to_words(datagram.bytes);
   auto request =
       words ? ipc::decode_control_request(*words) : Result<ipc::ControlRequest>(words.error());
-  if (!request)
+  if (!request) {
     return close(connection, "a question that cannot be read: " + request.error().message);
+  }
   if (std::holds_alternative<ipc::CloseJob>(request->question)) serve_all(connection);
   const Asker asker{connection.id, connection.peer.uid, connection.is_operator,
                     connection.session != nullptr};
@@ -272,6 +273,7 @@ void Clients::serve_all(Connection& connection) {
     has_more = parts_.gateway.serve(*connection.session);
   }
   parts_.gateway.flush();
+  close_broken();
 }
 
 void Clients::send(Connection& connection, ipc::WordView words, std::span<const int> descriptors) {

@@ -51,16 +51,16 @@ void EngineThread::serve() {
 }
 
 void EngineThread::take_commands() {
-  for (std::vector<EngineCommand>& commands : commands_.take_all()) {
+  for (const std::vector<EngineCommand>& commands : commands_.take_all()) {
     if (engine_ == nullptr) continue;  // nothing is admitted without a model
-    for (EngineCommand& command : commands) {
-      std::visit([this](auto& one) { apply(std::move(one)); }, command);
+    for (const EngineCommand& command : commands) {
+      std::visit([this](const auto& one) { apply(one); }, command);
     }
   }
 }
 
-void EngineThread::apply(AdmitCommand command) {
-  const RequestHandle handle = engine_->submit(std::move(command.request), *this);
+void EngineThread::apply(const AdmitCommand& command) {
+  const RequestHandle handle = engine_->submit(command.request, *this);
   by_handle_.emplace(key_of(handle), Running{command.ticket, command.stream});
   by_ticket_.emplace(key_of(command.ticket), handle);
 }

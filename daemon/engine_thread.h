@@ -80,7 +80,7 @@ class EngineThread final : private Sink {
   void run();
   void serve();
   void take_commands();
-  void apply(AdmitCommand command);
+  void apply(const AdmitCommand& command);
   void apply(const CancelCommand& command);
   void report();
 

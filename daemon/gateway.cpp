@@ -58,8 +58,8 @@ class Gateway::Encoding final : public PoolWork {
   void work() override {
     outcomes_.reserve(requests_.size());
     for (UnencodedRequest& one : requests_) {
-      if (is_abandoned_.load(std::memory_order_relaxed))
-        return;  // a hint: nothing else depends on it
+      // A hint: nothing else depends on it.
+      if (is_abandoned_.load(std::memory_order_relaxed)) return;
       outcomes_.push_back({one.ticket, gateway_.parts_.engine.prepare(std::move(one.request))});
     }
   }
@@ -253,8 +253,8 @@ void Gateway::encoded(Encoding& encoding) {
   Session* session = find(encoding.session());
   for (Encoding::Outcome& outcome : encoding.outcomes()) {
     const auto found = entries_.find(key_of(outcome.ticket));
-    if (found == entries_.end() || session == nullptr)
-      continue;  // its session is gone, or it is lost
+    // Its session is gone, or it is lost.
+    if (found == entries_.end() || session == nullptr) continue;
     Entry& entry = found->second;
     if (const auto* error = std::get_if<RequestError>(&outcome.prepared)) {
       const std::uint64_t user_data = entry.user_data;
@@ -319,7 +319,7 @@ void Gateway::forget(Ticket ticket, Ending ending) {
   session->held_bytes -= entry.held_bytes;
 }
 
-void Gateway::apply(TokenProduced event) {
+void Gateway::apply(const TokenProduced& event) {
   const auto found = entries_.find(key_of(event.ticket));
   if (found == entries_.end()) return;
   Session* session = find(found->second.session);
@@ -327,7 +327,7 @@ void Gateway::apply(TokenProduced event) {
   note(*session, session->writer.token(found->second.user_data, event.token));
 }
 
-void Gateway::apply(RequestFinished event) {
+void Gateway::apply(const RequestFinished& event) {
   const auto found = entries_.find(key_of(event.ticket));
   if (found == entries_.end()) return;  // its session is gone
   const std::uint64_t user_data = found->second.user_data;

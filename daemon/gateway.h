@@ -62,8 +62,8 @@ class Gateway {
   [[nodiscard]] bool serve(Session& session);
 
   // What the engine's thread reports.
-  void apply(TokenProduced event);
-  void apply(RequestFinished event);
+  void apply(const TokenProduced& event);
+  void apply(const RequestFinished& event);
   void cancel_job(JobId job);
   // Tells every session that its unfinished requests will not end here.
   void lose_all();

@@ -13,8 +13,8 @@ class RealEngine final : public ModelEngine {
       Request request) const override {
     return engine_->prepare(std::move(request));
   }
-  [[nodiscard]] RequestHandle submit(PreparedRequest request, Sink& sink) override {
-    return engine_->submit(std::move(request), sink);
+  [[nodiscard]] RequestHandle submit(const PreparedRequest& request, Sink& sink) override {
+    return engine_->submit(request, sink);
   }
   bool cancel(RequestHandle request) override { return engine_->cancel(request); }
   StepOutcome step() override { return engine_->step(); }

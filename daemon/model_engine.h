@@ -20,7 +20,7 @@ class ModelEngine {
 
   [[nodiscard]] virtual std::variant<PreparedRequest, RequestError> prepare(
       Request request) const = 0;
-  [[nodiscard]] virtual RequestHandle submit(PreparedRequest request, Sink& sink) = 0;
+  [[nodiscard]] virtual RequestHandle submit(const PreparedRequest& request, Sink& sink) = 0;
   virtual bool cancel(RequestHandle request) = 0;
   virtual StepOutcome step() = 0;
   [[nodiscard]] virtual EngineStats stats() const = 0;

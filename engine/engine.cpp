@@ -289,7 +289,7 @@ std::variant<PreparedRequest, RequestError> Engine::prepare(Request request) con
                          std::get<std::vector<std::int32_t>>(std::move(encoded))};
 }
 
-RequestHandle Engine::submit(PreparedRequest request, Sink& sink) {
+RequestHandle Engine::submit(const PreparedRequest& request, Sink& sink) {
   const RequestHandle handle{parts_->next_request++};
   std::vector<TokenId> prompt;
   prompt.reserve(request.prompt.size());
@@ -303,8 +303,7 @@ Engine::Submitted Engine::submit(const Request& request, Sink& sink) {
   if (auto* error = std::get_if<RequestError>(&prepared)) {
     return {.request = {}, .error = std::move(*error)};
   }
-  return {.request = submit(std::get<PreparedRequest>(std::move(prepared)), sink),
-          .error = std::nullopt};
+  return {.request = submit(std::get<PreparedRequest>(prepared), sink), .error = std::nullopt};
 }
 
 bool Engine::cancel(RequestHandle request) {

@@ -109,11 +109,13 @@ PromptEncoder::Encoded PromptEncoder::encode_chat(const ChatPrompt& prompt) cons
   const std::optional<Json> messages = parse_part(prompt.messages);
   const std::optional<Json> tools = parse_part(prompt.tools);
   const std::optional<Json> format = parse_part(prompt.response_format);
-  if (!messages.has_value())
+  if (!messages.has_value()) {
     return invalid("messages are not JSON of at most 100 levels", "/messages");
+  }
   if (!tools.has_value()) return invalid("tools are not JSON of at most 100 levels", "/tools");
-  if (!format.has_value())
+  if (!format.has_value()) {
     return invalid("the schema is not JSON of at most 100 levels", "/response_format");
+  }
   if (prompt.reasoning_effort < 1 || prompt.reasoning_effort > 100) {
     return invalid(
         "reasoning_effort is " + std::to_string(prompt.reasoning_effort) + ", allowed is 1 to 100",

@@ -102,6 +102,13 @@ class TestClient {
 };
 
 class DaemonPartsTest : public ::testing::Test {
+ public:
+  DaemonPartsTest(const DaemonPartsTest&) = delete;
+  DaemonPartsTest& operator=(const DaemonPartsTest&) = delete;
+  ~DaemonPartsTest() override {
+    EXPECT_TRUE(run_until([this] { return gateway.is_quiet(); }));
+  }
+
  protected:
   static constexpr ipc::Geometry kSmall{16, 16, 64U << 10U, 64U << 10U};
 
@@ -119,10 +126,6 @@ class DaemonPartsTest : public ::testing::Test {
                  [this] { ++waiting_notes; }, [] {}}) {
     EXPECT_TRUE(run_until([this] { return is_open; }));
   }
-  ~DaemonPartsTest() override {
-    EXPECT_TRUE(run_until([this] { return gateway.is_quiet(); }));
-  }
-
   // Turns the loop until `is_so`, 20 seconds at most; looks every few milliseconds.
   [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -155,8 +158,8 @@ class DaemonPartsTest : public ::testing::Test {
   void apply_reports() {
     for (EngineReport& report : engine.take_reports()) {
       for (EngineEvent& event : report.events) {
-        if (auto* token = std::get_if<TokenProduced>(&event)) gateway.apply(std::move(*token));
-        if (auto* end = std::get_if<RequestFinished>(&event)) gateway.apply(std::move(*end));
+        if (auto* token = std::get_if<TokenProduced>(&event)) gateway.apply(*token);
+        if (auto* end = std::get_if<RequestFinished>(&event)) gateway.apply(*end);
         if (std::holds_alternative<ModelOpened>(event)) is_open = true;
       }
     }

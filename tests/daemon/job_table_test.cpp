@@ -103,39 +103,47 @@ TEST_F(JobTableTest, ForgetsTheOldestOfManyEndedJobs) {
   EXPECT_EQ(table.list(std::nullopt, std::nullopt, 5000).size(), kKeptJobs);
 }
 
+// What a table should count of one job.
+class Ledger {
+ public:
+  // One thing that can happen to a request; nothing when there is none that it can happen to.
+  void move(JobTable& table, std::mt19937& random) {
+    const auto what = random() % 3;
+    if (what == 0) {
+      table.request_queued(id(1));
+      ++queued;
+    } else if (what == 1 && queued > 0) {
+      table.request_started(id(1));
+      --queued;
+      ++running;
+    } else if (what == 2 && queued + running > 0) {
+      end_one(table, random);
+    }
+  }
+
+  std::int64_t queued = 0;
+  std::int64_t running = 0;
+
+ private:
+  void end_one(JobTable& table, std::mt19937& random) {
+    const bool is_running = running > 0 && (queued == 0 || random() % 2 == 0);
+    const auto from = is_running ? JobTable::Stage::kRunning : JobTable::Stage::kQueued;
+    table.request_ended(id(1), {from, static_cast<Ending>(random() % 3)}, at(1));
+    --(is_running ? running : queued);
+  }
+};
+
 TEST_F(JobTableTest, KeepsTheSumOfItsCountsThroughRandomHistories) {
   std::mt19937 random(1);  // NOLINT(cert-msc51-cpp): the same history every time
   open(1);
-  std::int64_t queued = 0;
-  std::int64_t running = 0;
+  Ledger ledger;
   for (int i = 0; i < 20'000; ++i) {
-    switch (random() % 4) {
-      case 0:
-        table.request_queued(id(1));
-        ++queued;
-        break;
-      case 1:
-        if (queued > 0) {
-          table.request_started(id(1));
-          --queued;
-          ++running;
-        }
-        break;
-      case 2:
-        if (queued + running > 0) {
-          const bool is_running = running > 0 && (queued == 0 || random() % 2 == 0);
-          const auto from = is_running ? JobTable::Stage::kRunning : JobTable::Stage::kQueued;
-          table.request_ended(id(1), {from, static_cast<Ending>(random() % 3)}, at(i));
-          --(is_running ? running : queued);
-        }
-        break;
-      default:
-        break;
-    }
+    ledger.move(table, random);
     const JobCounts counts = info(1).counts;
-    ASSERT_EQ(counts.queued, queued);
-    ASSERT_EQ(counts.running, running);
-    ASSERT_EQ(counts.total, counts.completed + counts.failed + counts.cancelled + queued + running);
+    ASSERT_EQ(counts.queued, ledger.queued);
+    ASSERT_EQ(counts.running, ledger.running);
+    ASSERT_EQ(counts.total,
+              counts.completed + counts.failed + counts.cancelled + ledger.queued + ledger.running);
   }
 }
 

@@ -29,6 +29,7 @@ TEST(MessageQueue, KeepsTheOrderOfEachOfManySenders) {
   constexpr int kMessages = 20'000;
   MessageQueue<std::pair<int, int>> queue;
   std::vector<std::thread> senders;
+  senders.reserve(kSenders);
   for (int sender = 0; sender < kSenders; ++sender) {
     senders.emplace_back([&queue, sender] {
       for (int i = 0; i < kMessages; ++i) queue.push({sender, i});

@@ -29,9 +29,9 @@ class FakeEngine final : public daemon::ModelEngine {
     return PreparedRequest{std::move(request), std::move(ids)};
   }
 
-  [[nodiscard]] RequestHandle submit(PreparedRequest request, Sink& sink) override {
+  [[nodiscard]] RequestHandle submit(const PreparedRequest& request, Sink& sink) override {
     const RequestHandle handle{next_++};
-    Running running{&sink, std::move(request), {}, false};
+    Running running{&sink, request, {}, false};
     running.result.request = handle;
     running.result.prompt_tokens = running.request.prompt;
     running.result.choices.resize(1);

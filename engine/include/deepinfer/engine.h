@@ -93,7 +93,7 @@ class Engine {
   // The two halves of submit(), for a caller that encodes elsewhere than on the engine's thread.
   // prepare() may run on any thread, also while step() runs; nothing is queued by it.
   [[nodiscard]] std::variant<PreparedRequest, RequestError> prepare(Request request) const;
-  [[nodiscard]] RequestHandle submit(PreparedRequest request, Sink& sink);
+  [[nodiscard]] RequestHandle submit(const PreparedRequest& request, Sink& sink);
 
   // Ends a request at the next step with kCancelled and the text so far. False when it is unknown
   // or has ended.
