@@ -14,9 +14,10 @@ readonly socket=$folder/deepinferd.sock
 
 step() { printf '\n== %s\n' "$*"; }
 
-# Runs a batch; that some requests failed (exit code 1) is for the table to say.
+# Runs a batch; that some requests failed (exit code 1) is for the table to say. Its own output may go to a
+# file, the command is for the reader.
 batch() {
-  echo "$*"
+  echo "$*" >&2
   "$@" || [ $? -eq 1 ]
 }
 
